@@ -1,0 +1,1 @@
+"""The flows: each reads like the paper's numbered steps."""

@@ -1,0 +1,49 @@
+"""The release flow: from a table to a published folder."""
+
+from pathlib import Path
+
+from prefect import flow
+
+from tasks.anonymize import anonymize_fragments, measure_baseline
+from tasks.config import Config
+from tasks.enforce import enforce_non_reconstructibility
+from tasks.evaluate import measure_release
+from tasks.fragment import fragment_features
+from tasks.load import load_table
+from tasks.merge import merge_fragments
+from tasks.mutual_information import measure_mutual_information
+from tasks.publish import publish_release
+from tasks.report import write_report
+from tasks.workspace import workspace
+from tasks.write import write_fragments
+from validations.check_release import check_release, require
+
+
+@flow(name="release", flow_run_name="release {config.output.name}", persist_result=False)
+def release(config: Config) -> Path:
+    """Publish a table as fragments that cannot be joined back, or say why not.
+
+    Parameters
+    ----------
+    config
+        What to release, and what it must promise.
+
+    Returns
+    -------
+    Path
+        The published folder.
+    """
+    with workspace(config) as run:
+        load_table(run.store, config)
+        measure_mutual_information(run.store, config)
+        fragment_features(run.store, config)
+        anonymize_fragments(run.store, config)
+        enforce_non_reconstructibility(run.store, config)
+        merge_fragments(run.store, config)
+        measure_baseline(run.store, config)
+        measure_release(run.store)
+        write_fragments(run.store, config, run.staging, run.version)
+        verdict = check_release(run.store, config, run.staging)
+        require(verdict)
+        write_report(run.store, run.staging, verdict)
+        return publish_release(run.store, run.staging, run.version)

@@ -1,0 +1,1 @@
+"""One module per step: the pure computation first, the thin task last."""

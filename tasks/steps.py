@@ -1,0 +1,136 @@
+"""How a step runs: as a Prefect task inside a Prefect flow run, as a plain call anywhere else.
+
+This is the one place that knows of both. Whoever wants to show progress listens here.
+"""
+
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cached_property, update_wrapper
+from pathlib import Path
+from typing import Concatenate, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast
+
+from tasks.errors import StepError, UnjoinError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+ERROR_LOG = "error.log"
+
+
+class Event(NamedTuple):
+    """What a listener hears of a step.
+
+    Attributes
+    ----------
+    step
+        The step's name.
+    kind
+        Whether it started, went on, finished or failed.
+    share
+        How much of it is done, 0 to 1.
+    seconds
+        Since it started.
+    """
+
+    step: str
+    kind: Literal["started", "progress", "finished", "failed"]
+    share: float
+    seconds: float
+
+
+Listener = Callable[[Event], None]
+
+_listeners: ContextVar[tuple[Listener, ...]] = ContextVar("listeners", default=())
+_current: ContextVar[tuple[str, float]] = ContextVar("current step")
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Let a listener hear of every step that runs within."""
+    token = _listeners.set((*_listeners.get(), listener))
+    try:
+        yield
+    finally:
+        _listeners.reset(token)
+
+
+def progress(share: float) -> None:
+    """Tell listeners how much of the running step is done."""
+    _announce("progress", share)
+
+
+def _announce(kind: Literal["started", "progress", "finished", "failed"], share: float) -> None:
+    step, started = _current.get(("", time.perf_counter()))
+    for listener in _listeners.get():
+        listener(Event(step, kind, share, time.perf_counter() - started))
+
+
+class Step(Generic[P, R]):
+    """A named step of a flow; its first argument is the path of the run's store.
+
+    An exception that is not of the project's own family may hold a value of the data: its text
+    goes into the private workspace, and nobody else sees more than its kind.
+    """
+
+    def __init__(self, name: str, function: Callable[Concatenate[Path, P], R]) -> None:
+        self.name = name
+        self.function = function
+        update_wrapper(self, function)
+
+    def __call__(self, store: Path, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run the step."""
+        run = self._task if in_prefect_run() else self._run
+        return run(store, *args, **kwargs)
+
+    def _run(self, store: Path, *args: P.args, **kwargs: P.kwargs) -> R:
+        token = _current.set((self.name, time.perf_counter()))
+        _announce("started", 0.0)
+        try:
+            result = self.function(store, *args, **kwargs)
+        except UnjoinError:
+            _announce("failed", 1.0)
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, its text must not leave the workspace
+            _announce("failed", 1.0)
+            raise _private(self.name, store, error) from None
+        else:
+            _announce("finished", 1.0)
+            return result
+        finally:
+            _current.reset(token)
+
+    @cached_property
+    def _task(self) -> Callable[Concatenate[Path, P], R]:
+        from prefect import task  # noqa: PLC0415 - a plain run does without it
+        from prefect.cache_policies import NO_CACHE  # noqa: PLC0415
+
+        recorded = task(name=self.name, description=self.__doc__, cache_policy=NO_CACHE, persist_result=False)
+        return cast("Callable[Concatenate[Path, P], R]", recorded(self._run))
+
+
+def step(name: str) -> Callable[[Callable[Concatenate[Path, P], R]], Step[P, R]]:
+    """Make a function a step of that name."""
+    return lambda function: Step(name, function)
+
+
+def in_prefect_run() -> bool:
+    """Whether this code runs within a Prefect flow run."""
+    if "prefect" not in sys.modules:
+        return False
+    from prefect.context import FlowRunContext  # noqa: PLC0415 - a plain run does without it
+
+    return FlowRunContext.get() is not None
+
+
+def _private(name: str, store: Path, error: Exception) -> StepError:
+    """Keep the details of an unforeseen failure in the workspace; return what may be told."""
+    log = store.parent / ERROR_LOG
+    log.touch(mode=0o600)
+    with log.open("a", encoding="utf-8") as file:
+        file.write("".join(traceback.format_exception(error)))
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+    return StepError(f"{name}: failed ({reason}); details, which may hold data, are in {log}")

@@ -1,0 +1,55 @@
+"""The run's private store: every intermediate, as a table that a person can query."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy.typing as npt
+
+STORE = "store.duckdb"
+
+
+def create_workspace(folder: Path) -> Path:
+    """Make a folder that only its owner can enter, and return the path of the store in it."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700)
+    return folder / STORE
+
+
+@contextmanager
+def open_store(store: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the store for one step; what does not fit in memory spills beside it."""
+    connection = duckdb.connect(
+        store,
+        config={"temp_directory": str(store.parent / "spill"), "autoinstall_known_extensions": "false"},
+    )
+    try:
+        store.chmod(0o600)
+        connection.execute("SET enable_progress_bar = false")
+        yield connection
+    finally:
+        connection.close()
+
+
+def quoted(name: str) -> str:
+    """Return a column or table name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Return a text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def write_table(
+    connection: duckdb.DuckDBPyConnection, name: str, columns: dict[str, npt.NDArray[Any] | list[Any]]
+) -> None:
+    """Replace a table by columns of equal length."""
+    import pandas as pd  # noqa: PLC0415 - costs a third of a second, which --help must not pay
+
+    frame = pd.DataFrame(columns)
+    connection.register("incoming", frame)
+    connection.execute(f"CREATE OR REPLACE TABLE {quoted(name)} AS SELECT * FROM incoming")
+    connection.unregister("incoming")

@@ -1,0 +1,103 @@
+"""The store's tables that several steps share, and how they are read."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+
+from tasks.domain import Domain
+from tasks.store import quoted, write_table
+
+Matrix = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+
+def read_domains(connection: duckdb.DuckDBPyConnection) -> tuple[tuple[Domain, ...], Domain]:
+    """Return the domains of the features, in input order, and of the class."""
+    rows = connection.execute("SELECT name, kind, missing FROM columns ORDER BY position").fetchall()
+    domains = [Domain(name, kind, _distinct(connection, name), missing) for name, kind, missing in rows]
+    return tuple(domains[:-1]), domains[-1]
+
+
+def _distinct(connection: duckdb.DuckDBPyConnection, name: str) -> npt.NDArray[Any]:
+    column = quoted(name)
+    query = f"SELECT DISTINCT {column} FROM source WHERE {column} IS NOT NULL ORDER BY {column}"
+    return np.ma.getdata(connection.execute(query).fetchnumpy()[name])
+
+
+def write_matrix(connection: duckdb.DuckDBPyConnection, names: Sequence[str], matrix: Matrix) -> None:
+    """Store a matrix, a row per pair of columns, in the order of the names."""
+    write_table(
+        connection,
+        "mutual_information",
+        {
+            "x": np.repeat(np.array(names, dtype=object), len(names)),
+            "y": np.tile(np.array(names, dtype=object), len(names)),
+            "nats": matrix.ravel(),
+        },
+    )
+
+
+def read_matrix(connection: duckdb.DuckDBPyConnection) -> Matrix:
+    """Return the stored matrix, the class last."""
+    nats = connection.execute("SELECT nats FROM mutual_information ORDER BY rowid").fetchnumpy()["nats"]
+    columns = round(len(nats) ** 0.5)
+    return np.asarray(nats.reshape(columns, columns))
+
+
+def read_fragments(connection: duckdb.DuckDBPyConnection) -> list[list[str]]:
+    """Return the features of each fragment, in input order."""
+    rows = connection.execute("""
+        SELECT fragment, list(feature ORDER BY position)
+        FROM fragments JOIN columns ON feature = name GROUP BY fragment ORDER BY fragment
+    """).fetchall()
+    return [features for _, features in rows]
+
+
+def read_class_counts(
+    connection: duckdb.DuckDBPyConnection, when: Literal["before", "after"]
+) -> tuple[Counts, ...]:
+    """Return the class counts of each fragment, before or after enforcement.
+
+    Returns
+    -------
+    tuple of ndarray of shape (E, class values)
+        One per fragment; class values in their order.
+    """
+    _, class_domain = read_domains(connection)
+    sizes = connection.execute(
+        "SELECT count(*) FROM equivalence_classes GROUP BY fragment ORDER BY fragment"
+    ).fetchall()
+    fragments = []
+    for number, (classes,) in enumerate(sizes, 1):
+        held = connection.execute(
+            f'SELECT ec, class_value, "{when}" AS records FROM class_counts WHERE fragment = {number}'
+        ).fetchnumpy()
+        counts = np.zeros((classes, class_domain.size), dtype=np.int64)
+        value = np.searchsorted(class_domain.values, np.ma.getdata(held["class_value"]))
+        counts[held["ec"], value] = held["records"]
+        fragments.append(counts)
+    return tuple(fragments)
+
+
+def write_class_counts(
+    connection: duckdb.DuckDBPyConnection,
+    class_domain: Domain,
+    before: Sequence[Counts],
+    after: Sequence[Counts],
+) -> None:
+    """Store how often each class value occurs in each equivalence class, before and after enforcement."""
+    held = [np.nonzero(old | new) for old, new in zip(before, after, strict=True)]
+    write_table(
+        connection,
+        "class_counts",
+        {
+            "fragment": np.repeat(np.arange(1, len(held) + 1), [len(ec) for ec, _ in held]),
+            "ec": np.concatenate([ec for ec, _ in held]),
+            "class_value": class_domain.values[np.concatenate([value for _, value in held])],
+            "before": np.concatenate([old[where] for old, where in zip(before, held, strict=True)]),
+            "after": np.concatenate([new[where] for new, where in zip(after, held, strict=True)]),
+        },
+    )

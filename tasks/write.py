@@ -1,0 +1,68 @@
+"""Step 7: write each fragment's files into a staging folder, beside where they will be published."""
+
+import hashlib
+from pathlib import Path
+
+import duckdb
+
+from tasks.config import Config
+from tasks.manifest import FragmentFiles, draft_manifest, write_manifest
+from tasks.steps import progress, step
+from tasks.store import literal, open_store, quoted
+from tasks.tables import read_domains, read_fragments
+
+
+@step("write the fragments")
+def write_fragments(store: Path, config: Config, staging: Path, release_version: str) -> list[str]:
+    """Write the CSV and Parquet files and a first manifest; return the names of the files."""
+    with open_store(store) as connection:
+        _, class_domain = read_domains(connection)
+        files = []
+        fragments = read_fragments(connection)
+        for number, features in enumerate(fragments, 1):
+            files.append(_write_fragment(connection, number, features, class_domain.name, staging))
+            progress(number / len(fragments))
+        write_manifest(draft_manifest(connection, config, release_version, files), staging)
+    return [name for written in files for name in (written.csv, written.parquet)]
+
+
+def _write_fragment(
+    connection: duckdb.DuckDBPyConnection, number: int, features: list[str], class_name: str, staging: Path
+) -> FragmentFiles:
+    csv, parquet = staging / f"fragment_{number}.csv", staging / f"fragment_{number}.parquet"
+    _write_csv(connection, number, features, class_name, csv)
+    _write_parquet(connection, number, features, class_name, parquet)
+    return FragmentFiles(csv.name, parquet.name, _sha256(csv), _sha256(parquet))
+
+
+def _write_csv(
+    connection: duckdb.DuckDBPyConnection, number: int, features: list[str], class_name: str, path: Path
+) -> None:
+    """Repeat each line as often as it has records; the stored order of lines is kept."""
+    cells = ", ".join(f"nullif(cells.{quoted(name)}, '') AS {quoted(name)}" for name in features)
+    connection.execute(f"""
+        COPY (
+            SELECT * EXCLUDE (":record") FROM (
+                SELECT {cells}, class_value AS {quoted(class_name)}, unnest(range(records)) AS ":record"
+                FROM published_{number} JOIN regions_{number} AS cells ON cells.rowid = ec
+            )
+        ) TO {literal(str(path))} (FORMAT csv, HEADER true, DELIMITER ',', QUOTE '"', ESCAPE '"', NULLSTR '')
+    """)
+
+
+def _write_parquet(
+    connection: duckdb.DuckDBPyConnection, number: int, features: list[str], class_name: str, path: Path
+) -> None:
+    cells = ", ".join(f"cells.{quoted(name)}" for name in features)
+    connection.execute(f"""
+        COPY (
+            SELECT {cells}, class_value AS {quoted(class_name)}
+            FROM published_{number} JOIN typed_regions_{number} AS cells ON cells.rowid = ec, range(records)
+            ORDER BY line
+        ) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)
+    """)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

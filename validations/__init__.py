@@ -1,0 +1,1 @@
+"""The gate: evidence recomputed from the written files, one suite per promise."""
