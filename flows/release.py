@@ -5,6 +5,7 @@ from pathlib import Path
 from prefect import flow
 
 from tasks.anonymize import anonymize_fragments, measure_baseline
+from tasks.artifacts import show_promises, show_release, shown_in_prefect
 from tasks.config import Config
 from tasks.enforce import enforce_non_reconstructibility
 from tasks.evaluate import measure_release
@@ -17,6 +18,8 @@ from tasks.report import write_report
 from tasks.workspace import workspace
 from tasks.write import write_fragments
 from validations.check_release import check_release, require
+
+STEPS = 12
 
 
 @flow(name="release", flow_run_name="release {config.output.name}", persist_result=False)
@@ -33,7 +36,7 @@ def release(config: Config) -> Path:
     Path
         The published folder.
     """
-    with workspace(config) as run:
+    with workspace(config) as run, shown_in_prefect(STEPS):
         load_table(run.store, config)
         measure_mutual_information(run.store, config)
         fragment_features(run.store, config)
@@ -44,6 +47,9 @@ def release(config: Config) -> Path:
         measure_release(run.store)
         write_fragments(run.store, config, run.staging, run.version)
         verdict = check_release(run.store, config, run.staging)
+        show_promises(verdict.promises)
         require(verdict)
         write_report(run.store, run.staging, verdict)
-        return publish_release(run.store, run.staging, run.version)
+        folder = publish_release(run.store, run.staging, run.version)
+        show_release(folder)
+        return folder

@@ -95,14 +95,12 @@ def parse_cell(text: str, kind: Kind) -> NumericCell | CategoryCell:
     body = text.removesuffix(OR_MISSING)
     missing = body != text or text == ""
     if kind == "categorical":
-        return CategoryCell(_categories(body), missing)
-    if body == "":
-        return NumericCell(None, None, missing)
-    number = int if kind == "integer" else float
-    bounds = RANGE.fullmatch(body)
-    if bounds is None:
-        return NumericCell(number(body), number(body), missing)
-    return NumericCell(number(bounds["lower"]), number(bounds["upper"]), missing)
+        cell: NumericCell | CategoryCell = CategoryCell(_categories(body), missing)
+    else:
+        cell = NumericCell(*_bounds(body, int if kind == "integer" else float), missing)
+    if _written(cell) != text:
+        raise ValueError("the text is not how a cell of this kind is written")
+    return cell
 
 
 def _categories(body: str) -> tuple[str, ...]:
@@ -110,7 +108,23 @@ def _categories(body: str) -> tuple[str, ...]:
         return ()
     if not body.startswith("{"):
         return (body,)
-    values = json.loads(f"[{body[1:-1]}]")
-    if not body.endswith("}") or not all(isinstance(value, str) for value in values):
-        raise ValueError("a set of categories holds texts between braces")
-    return tuple(values)
+    return tuple(sorted({str(value) for value in json.loads(f"[{body[1:-1]}]")}))
+
+
+def _bounds(body: str, number: type[int] | type[float]) -> tuple[Number | None, Number | None]:
+    if body == "":
+        return None, None
+    found = RANGE.fullmatch(body)
+    lower, upper = (found["lower"], found["upper"]) if found else (body, body)
+    if number(lower) > number(upper):
+        raise ValueError("a range starts with its lower bound")
+    return number(lower), number(upper)
+
+
+def _written(cell: NumericCell | CategoryCell) -> str:
+    """Return the one way to write a cell."""
+    if isinstance(cell, CategoryCell):
+        return category_cell(cell.values, missing=cell.missing)
+    if cell.lower is None or cell.upper is None:
+        return ""
+    return numeric_cell(format_number(cell.lower), format_number(cell.upper), missing=cell.missing)

@@ -50,7 +50,14 @@ class Domain:
         """
         if not self.numeric:
             return np.arange(self.size) / max(self.size - 1, 1)
-        numbers = self.values.astype(np.float64)
-        span = float(numbers[-1] - numbers[0]) if len(numbers) else 0.0
-        scaled = (numbers - numbers[0]) / span if span > 0 else np.zeros(len(numbers))
+        distances = self._distances()
+        span = float(distances[-1]) if len(distances) else 0.0
+        scaled = distances / span if span > 0 else np.zeros(len(distances))
         return np.concatenate([[0.0], scaled]) if self.missing else scaled
+
+    def _distances(self) -> npt.NDArray[np.float64]:
+        """Return how far each value is from the lowest, in any unit; no two values fall together."""
+        if self.kind == "integer":
+            return np.asarray((self.values - self.values[:1]).view(np.uint64), dtype=np.float64)
+        halves = self.values.astype(np.float64) / 2
+        return np.asarray(halves - halves[:1])

@@ -83,6 +83,7 @@ def mutual_information_matrix(columns: Sequence[Bins]) -> Matrix:
         entropies = first.joint_entropies(second)
         joint_entropy[np.ix_(first.members, second.members)] = entropies
         joint_entropy[np.ix_(second.members, first.members)] = entropies.T
+    joint_entropy = np.triu(joint_entropy) + np.triu(joint_entropy, 1).T
     entropy = joint_entropy.diagonal()
     information = entropy[:, None] + entropy[None, :] - joint_entropy
     return np.maximum(information, 0.0)

@@ -1,0 +1,157 @@
+"""The command line. Each command imports what it needs, so that help is there at once."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, CycloptsError, Parameter
+
+from tasks.errors import UnjoinError
+from tasks.version import __version__
+
+Engine = Literal["prefect", "plain"]
+
+app = App(
+    name="unjoin",
+    version=__version__,
+    help="Publish tables of many columns as anonymous fragments that cannot be joined back.",
+    help_format="markdown",
+)
+
+
+@app.command
+def demo(folder: Path = Path("unjoin-demo"), *, engine: Engine = "prefect") -> None:
+    """Release a real table, from nothing to a published folder and its report.
+
+    The table is the breast cancer table that ships with scikit-learn: 569 patients, 30 features.
+
+    ```
+    unjoin demo
+    ```
+
+    Parameters
+    ----------
+    folder
+        Where the table, its configuration and the release go.
+    engine
+        "prefect" records every step in Prefect; "plain" runs the same steps without it.
+    """
+    from flows.demo import write_demo  # noqa: PLC0415
+
+    _release(write_demo(folder), [f"run.engine={engine}"])
+
+
+@app.command
+def release(
+    config: Path,
+    *,
+    settings: Annotated[list[str] | None, Parameter(name="--set", negative=())] = None,
+    engine: Engine | None = None,
+) -> None:
+    """Release a table: read, fragment, anonymize, check, and only then publish.
+
+    ```
+    unjoin release release.toml
+    unjoin release release.toml --set privacy.k=10 --set output.name=trial
+    ```
+
+    Exit codes: 0 published, 1 the gate failed, 2 bad input or configuration, 3 infeasible.
+
+    Parameters
+    ----------
+    config
+        A configuration file in TOML; `unjoin init` writes one.
+    settings
+        Replace one value of the configuration, as section.key=value. Can be given several times.
+    engine
+        Short for --set run.engine=...: "prefect" or "plain".
+    """
+    chosen = [] if engine is None else [f"run.engine={engine}"]
+    _release(config, [*(settings or []), *chosen])
+
+
+@app.command
+def audit(folder: Path) -> None:
+    """Check a published folder from its files alone; print true or false per promise.
+
+    ```
+    unjoin audit releases/breast_cancer/latest
+    ```
+
+    Exit codes: 0 every promise holds, 1 one does not, 2 the folder cannot be read.
+
+    Parameters
+    ----------
+    folder
+        A published folder: the one with release.json.
+    """
+    from flows.audit import audit as check  # noqa: PLC0415
+    from flows.terminal import print_outcomes  # noqa: PLC0415
+
+    verdict = check(folder)
+    print_outcomes(verdict.promises)
+    if not verdict.success:
+        sys.exit(1)
+
+
+@app.command
+def init(table: Path, *, output: Path = Path("release.toml")) -> None:
+    """Look at a table and write a configuration for it, with every column's role and why.
+
+    ```
+    unjoin init patients.csv
+    unjoin init patients.parquet --output nightly.toml
+    ```
+
+    The class is never guessed: fill it in, then run `unjoin release`.
+
+    Parameters
+    ----------
+    table
+        CSV or TSV (gzip too), or Parquet.
+    output
+        The configuration to write; a file that exists is never overwritten.
+    """
+    from tasks.propose import write_proposal  # noqa: PLC0415
+
+    from flows.terminal import TERMINAL  # noqa: PLC0415
+
+    write_proposal(table, output)
+    TERMINAL.print(f"wrote {output}: fill in the class, then run: unjoin release {output}", soft_wrap=True)
+
+
+def main() -> None:
+    """Run the command line; a mistake of the user ends with one clear message and an exit code."""
+    try:
+        app(exit_on_error=False)
+    except CycloptsError:
+        sys.exit(2)
+    except UnjoinError as error:
+        _print_error(str(error))
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        _print_error("stopped; nothing was published")
+        sys.exit(130)
+
+
+def _print_error(message: str) -> None:
+    from flows.terminal import print_error  # noqa: PLC0415
+
+    print_error(message)
+
+
+def _release(config_path: Path, overrides: list[str]) -> None:
+    """Run the release flow with the engine that its configuration names."""
+    from tasks.config import read_config  # noqa: PLC0415
+
+    config = read_config(config_path, overrides)
+    os.environ.setdefault(
+        "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL"
+    )  # progress_shown tells instead
+    from flows.release import release as flow  # noqa: PLC0415
+    from flows.terminal import print_release, progress_shown  # noqa: PLC0415
+
+    with progress_shown():
+        folder = flow.fn(config) if config.run.engine == "plain" else flow(config)
+    print_release(folder)

@@ -1,0 +1,126 @@
+"""What a person sees in the terminal: progress while it runs, then what came of it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from tasks.manifest import Manifest, read_manifest
+from tasks.report import REPORT, Outcome
+from tasks.steps import Event, listening
+
+TERMINAL = Console(highlight=False)
+ERRORS = Console(stderr=True, highlight=False)
+
+
+@contextmanager
+def progress_shown() -> Iterator[None]:
+    """Show each step while it runs; plain lines where the output is not a terminal."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(20), TimeElapsedColumn())
+    with Progress(*columns, console=ERRORS, transient=True, disable=not ERRORS.is_terminal) as bar:
+        current = bar.add_task("starting", total=1.0)
+
+        def hear(event: Event) -> None:
+            if event.kind == "started":
+                bar.reset(current, description=event.step, total=1.0)
+            elif event.kind == "progress":
+                bar.update(current, completed=event.share)
+            else:
+                mark = "[green]done[/]" if event.kind == "finished" else "[red]failed[/]"
+                ERRORS.print(f"{mark:<18}{escape(event.step):<44}{event.seconds:7.2f} s")
+
+        with listening(hear):
+            yield
+
+
+def print_release(folder: Path) -> None:
+    """Say what was published, what it guarantees, and where it is."""
+    manifest = read_manifest(folder)
+    for sentence in _in_words(manifest):
+        TERMINAL.print(f"  {escape(sentence)}", soft_wrap=True)
+    TERMINAL.print()
+    TERMINAL.print(f"  folder  {escape(str(folder))}", soft_wrap=True)
+    TERMINAL.print(f"  report  {escape(str(folder / REPORT))}", soft_wrap=True)
+
+
+def print_outcomes(outcomes: tuple[Outcome, ...]) -> None:
+    """Print true or false per promise, with what was asked and what the files hold."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("holds", "promise", "asked", "found"):
+        table.add_column(heading, overflow="fold")
+    for outcome in outcomes:
+        holds = "[green]true[/]" if outcome.success else "[red]false[/]"
+        table.add_row(holds, outcome.name, escape(outcome.asked), escape(outcome.achieved))
+    TERMINAL.print(table)
+
+
+def print_error(message: str) -> None:
+    """Print an error, a line per fault."""
+    ERRORS.print(f"[bold red]unjoin:[/] {escape(message)}", soft_wrap=True)
+
+
+def _in_words(manifest: Manifest) -> list[str]:
+    """Return what a release is and guarantees, a sentence each."""
+    return [
+        _published_in_words(manifest),
+        _classes_in_words(manifest),
+        *_joins_in_words(manifest),
+        _cost_in_words(manifest),
+    ]
+
+
+def _published_in_words(manifest: Manifest) -> str:
+    features = [len(fragment["features"]) for fragment in manifest["fragments"]]
+    return (
+        f"{manifest['records']:,} records with {sum(features)} features were published "
+        f"as {_count(len(features), 'fragment')} of {_listed(features)} features, "
+        f"each with the class {manifest['class']!r}."
+    )
+
+
+def _classes_in_words(manifest: Manifest) -> str:
+    k = manifest["guarantees"]["k"]
+    return (
+        f"In every fragment, each combination of released values belongs to at least {k['achieved']} records "
+        f"(asked: {k['asked']})."
+    )
+
+
+def _joins_in_words(manifest: Manifest) -> list[str]:
+    joins, delta, k = manifest["joins"], manifest["guarantees"]["delta"], manifest["guarantees"]["k"]["asked"]
+    if delta["achieved"] is not None:
+        words = (
+            "Class values are published once per combination; of all ways to fill them in, at least "
+            f"{delta['achieved']:.0%} join to {k} rows or more (asked: {delta['asked']:.0%})."
+        )
+    elif joins["smallest_join"] is not None:
+        words = (
+            f"Joining fragments on the class never isolates fewer than {k} rows: the smallest join "
+            f"of {joins['choices']:,} possible ones holds {joins['smallest_join']}."
+        )
+    else:
+        return []
+    return [words]
+
+
+def _cost_in_words(manifest: Manifest) -> str:
+    loss, changed = manifest["measures"]["information_loss"], manifest["changed_class_values"]
+    whole = len(manifest["fragments"]) == 1
+    baseline = "" if whole else f", against {loss['unfragmented']:.1%} without fragments"
+    return (
+        f"Released values span {loss['fragmented']:.1%} of their columns' ranges on average{baseline}; "
+        f"{_count(changed['total'], 'class value')} ({changed['share']:.1%}) had to change."
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _listed(numbers: list[int]) -> str:
+    texts = [str(number) for number in numbers]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

@@ -1,0 +1,118 @@
+"""Enforcement of the join condition (Algorithms 2 to 4)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from tasks.class_join import Booleans, Counts, Indices
+from tasks.config import Config, Strategy
+from tasks.dependency_graph import Nodes, mend_joins, nodes_of, take_majority, walk
+from tasks.selectivity import enforce_selectivity
+from tasks.steps import step
+from tasks.store import open_store, write_table
+from tasks.tables import read_class_counts, read_domains, write_class_counts
+
+
+class Enforced(NamedTuple):
+    """Class counts after enforcement.
+
+    Attributes
+    ----------
+    counts : tuple of int64 ndarrays of shape (E_i, class values)
+        How often each class value occurs in each EC; for "per_class" the original counts of the
+        class values that are still published, else 0.
+    sizes : tuple of int64 ndarrays of shape (E_i,)
+        Records of each EC.
+    changed
+        Records of each fragment whose class value was changed or removed.
+    class_values
+        Whether class values are published for each record or once for each EC.
+    """
+
+    counts: tuple[Counts, ...]
+    sizes: tuple[Counts, ...]
+    changed: tuple[int, ...]
+    class_values: Literal["per_record", "per_class"]
+
+
+def enforce(strategy: Strategy, counts: Sequence[Counts], k: int, delta: float | None, seed: int) -> Enforced:
+    """Change class values until no choice of ECs isolates fewer than k rows when joined.
+
+    Parameters
+    ----------
+    strategy
+        "none" changes nothing, nor does any strategy with one fragment; "naive" gives every EC its
+        majority value; "dependency_graph" changes single records along the graph; "delta_selectivity"
+        publishes the class values of an EC once and removes the rarest where eta is below delta.
+    counts : sequence of int64 ndarrays of shape (E_i, class values)
+        Class counts of each fragment; every EC holds at least k records.
+    k
+        The smallest join allowed, in rows.
+    delta
+        The smallest share of versions that must join to k rows; of "delta_selectivity" only.
+    seed
+        Chooses where the walks over the dependency graph start.
+
+    Raises
+    ------
+    InfeasibleError
+        If the choices are too many to be checked.
+    """
+    nodes = nodes_of(counts)
+    if len(counts) > 1:
+        _apply(strategy, nodes, k, delta, seed)
+    ends = np.cumsum([len(fragment) for fragment in counts])[:-1]
+    after = tuple(np.split(nodes.counts, ends))
+    lost = [np.maximum(old - new, 0).sum() for old, new in zip(counts, after, strict=True)]
+    return Enforced(
+        counts=after,
+        sizes=tuple(np.split(nodes.sizes, ends)),
+        changed=tuple(int(records) for records in lost),
+        class_values="per_class" if strategy == "delta_selectivity" else "per_record",
+    )
+
+
+def _apply(strategy: Strategy, nodes: Nodes, k: int, delta: float | None, seed: int) -> None:
+    """Run one strategy on the nodes' class counts, in place."""
+    if strategy == "naive":
+        _give_majority(nodes)
+    elif strategy == "dependency_graph":
+        _enforce_joins(nodes, k, seed)
+    elif strategy == "delta_selectivity" and delta is not None:
+        enforce_selectivity(nodes, k, delta, seed)
+
+
+def _give_majority(nodes: Nodes) -> None:
+    majority = nodes.counts.argmax(axis=1)
+    nodes.counts[:] = 0
+    nodes.counts[np.arange(len(majority)), majority] = nodes.sizes
+
+
+def _enforce_joins(nodes: Nodes, k: int, seed: int) -> None:
+    """Walk over the pairs first, then mend what larger choices still violate."""
+
+    def violates(nodes: Nodes, node: int, others: Indices) -> Booleans:
+        joined: Counts = np.minimum(nodes.counts[others], k) @ np.minimum(nodes.counts[node], k)
+        return (joined > 0) & (joined < k)
+
+    walk(nodes, seed, violates, take_majority)
+    mend_joins(nodes, k)
+
+
+@step("make joins safe")
+def enforce_non_reconstructibility(store: Path, config: Config) -> list[int]:
+    """Store the class counts after enforcement; return how many class values changed per fragment."""
+    privacy = config.privacy
+    with open_store(store) as connection:
+        before = read_class_counts(connection, "before")
+        enforced = enforce(privacy.enforcement, before, privacy.k, privacy.delta, config.run.seed)
+        _, class_domain = read_domains(connection)
+        write_class_counts(connection, class_domain, before, enforced.counts)
+        write_table(
+            connection,
+            "changes",
+            {"fragment": list(range(1, len(before) + 1)), "class_values": list(enforced.changed)},
+        )
+    return list(enforced.changed)

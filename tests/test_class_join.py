@@ -1,0 +1,159 @@
+"""The class join: against fragments that are really joined, and what the lemma promises."""
+
+from itertools import product
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from tasks.class_join import (
+    join_sizes,
+    number_of_choices,
+    smallest_join,
+    smallest_records,
+    violating_choices,
+)
+
+quick = settings(deadline=None, max_examples=60)
+SOUND_PAIRS = oracles.Family(
+    [np.array([[1, 2, 2, 0]]), np.array([[1, 2, 0, 2]]), np.array([[1, 0, 2, 2]])], 5
+)
+
+
+def found_violations(counts, k, **limit):
+    found = violating_choices(counts, k, **limit)
+    return {tuple(tuple(member) for member in choice) for choice in found.choices}
+
+
+@given(oracles.families(max_fragments=2))
+@quick
+def test_join_sizes_match_a_real_join(family):
+    f, g = family.counts
+    sizes = join_sizes(f, g)
+    assert sizes.dtype == np.int64
+    real = oracles.join_sizes(family.counts)
+    for i, j in product(range(len(f)), range(len(g))):
+        assert sizes[i, j] == real.get(((0, i), (1, j)), 0)
+
+
+def test_join_sizes_are_exact_where_floating_point_is_not():
+    f, g = np.array([[2**31 - 1, 1]]), np.array([[2**31, 2**30 + 1]])
+    assert join_sizes(f, g).tolist() == [[(2**31 - 1) * 2**31 + 2**30 + 1]]
+
+
+@given(oracles.families(max_records=14))
+@example(SOUND_PAIRS)
+@quick
+def test_violating_choices_are_all_those_of_real_joins(family):
+    found = violating_choices(family.counts, family.k)
+    assert not found.more
+    assert len(found.choices) == len(set(found.choices))
+    assert found_violations(family.counts, family.k) == oracles.violating_choices(family.counts, family.k)
+
+
+@given(oracles.families(max_records=14), st.integers(1, 30))
+@quick
+def test_violating_choices_do_not_need_classes_of_k(family, k):
+    assert found_violations(family.counts, k) == oracles.violating_choices(family.counts, k)
+
+
+@given(oracles.families(max_records=14))
+@example(SOUND_PAIRS)
+@quick
+def test_smallest_join_and_records_are_those_of_real_joins(family):
+    assert smallest_join(family.counts) == oracles.smallest_join(family.counts)
+    assert smallest_records(family.counts) == oracles.smallest_records(family.counts)
+
+
+@given(oracles.families(max_fragments=4))
+@quick
+def test_choices_are_counted_without_listing_them(family):
+    assert number_of_choices(family.counts) == len(list(oracles.choices(family.counts)))
+
+
+def test_the_number_of_choices_may_exceed_machine_integers():
+    assert number_of_choices([np.ones((10**5, 1), dtype=np.int64)] * 4) == (10**5 + 1) ** 4 - 1 - 4 * 10**5
+
+
+def test_three_fragments_sound_in_pairs_violate_together():
+    assert found_violations(*SOUND_PAIRS) == {((0, 0), (1, 0), (2, 0))}
+    assert smallest_join(SOUND_PAIRS.counts) == 1
+
+
+def test_four_fragments_can_violate_where_every_triple_is_sound():
+    shared = [[1, 9, 9, 9, 0], [1, 9, 9, 0, 9], [1, 9, 0, 9, 9], [1, 0, 9, 9, 9]]
+    counts = [np.array([row]) for row in shared]
+    assert found_violations(counts, 40) == {((0, 0), (1, 0), (2, 0), (3, 0))}
+
+
+@given(oracles.families(max_values=2))
+@quick
+def test_two_class_values_never_violate(family):
+    assert violating_choices(family.counts, family.k).choices == ()
+    smallest = smallest_join(family.counts)
+    assert smallest is None or smallest >= family.k
+
+
+@given(oracles.families())
+@quick
+def test_a_choice_that_shares_all_values_of_one_of_its_classes_never_violates(family):
+    violating = found_violations(family.counts, family.k)
+    for choice in oracles.choices(family.counts):
+        common = oracles.common_values(family.counts, choice)
+        if any(common == set(np.flatnonzero(family.counts[i][ec])) for i, ec in choice):
+            assert choice not in violating
+
+
+@pytest.mark.parametrize("size, violates", [(0, False), (1, True), (5, True), (6, False), (7, False)])
+def test_a_join_violates_from_one_row_to_k_less_one(size, violates):
+    counts = [np.array([[1, 9, 0]]), np.array([[size, 0, 9]])]
+    assert bool(violating_choices(counts, 6).choices) == violates
+    assert smallest_join(counts) == (size or None)
+
+
+def test_join_rows_that_rest_on_one_record_are_seen():
+    counts = [np.array([[1, 4]]), np.array([[5, 0]])]
+    assert violating_choices(counts, 5).choices == ()
+    assert smallest_join(counts) == 5
+    assert smallest_records(counts) == 1
+
+
+def test_records_of_a_triple_can_be_fewer_than_those_of_any_pair():
+    counts = [np.array([[1, 3, 3, 0]]), np.array([[1, 3, 0, 3]]), np.array([[1, 0, 3, 3]])]
+    assert smallest_records(counts[:2]) == 4
+    assert smallest_records(counts) == 1
+
+
+def test_one_fragment_has_no_joins():
+    counts = [np.array([[3, 2], [0, 5]])]
+    assert violating_choices(counts, 5).choices == ()
+    assert (smallest_join(counts), smallest_records(counts), number_of_choices(counts)) == (None, None, 0)
+
+
+def test_fragments_without_a_common_value_have_no_joins():
+    counts = [np.array([[5, 0]]), np.array([[0, 5]])]
+    assert violating_choices(counts, 5).choices == ()
+    assert (smallest_join(counts), smallest_records(counts), number_of_choices(counts)) == (None, None, 1)
+
+
+def test_a_short_list_says_that_there_are_more():
+    counts = [np.array([[1, 9, 0]] * 3), np.array([[1, 0, 9]] * 3)]
+    found = violating_choices(counts, 5, limit=4)
+    assert len(found.choices) == 4
+    assert found.more
+    assert not violating_choices(counts, 5, limit=9).more
+    assert found_violations(counts, 5, limit=4) < oracles.violating_choices(counts, 5)
+
+
+@given(oracles.families())
+@quick
+def test_inputs_are_left_as_they_were(family):
+    before = [counts.copy() for counts in family.counts]
+    violating_choices(family.counts, family.k)
+    smallest_join(family.counts)
+    smallest_records(family.counts)
+    for counts, copy in zip(family.counts, before, strict=True):
+        assert_array_equal(counts, copy)
