@@ -118,7 +118,7 @@ def partition(
     counts = np.bincount(classes, minlength=1)[None, :]
     if len(classes) < requirement.minimum_size or not requirement.holds(counts)[0]:
         raise InfeasibleError(
-            f"The table has {len(classes)} rows, which do not satisfy {requirement} even as one group. "
+            f"The table has {len(classes)} rows and cannot satisfy {requirement}, even as one group. "
             "Ask for less, or give more rows."
         )
     table = _table(domains, counts.shape[1], requirement, strict=mode == "strict")

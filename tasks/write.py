@@ -42,9 +42,12 @@ def _write_csv(
     cells = ", ".join(f"nullif(cells.{quoted(name)}, '') AS {quoted(name)}" for name in features)
     connection.execute(f"""
         COPY (
-            SELECT * EXCLUDE (":record") FROM (
-                SELECT {cells}, class_value AS {quoted(class_name)}, unnest(range(records)) AS ":record"
-                FROM published_{number} JOIN regions_{number} AS cells ON cells.rowid = ec
+            SELECT * EXCLUDE (":records", ":record") FROM (
+                SELECT *, unnest(range(":records")) AS ":record" FROM (
+                    SELECT {cells}, class_value AS {quoted(class_name)}, records AS ":records"
+                    FROM published_{number} JOIN regions_{number} AS cells ON cells.rowid = ec
+                    ORDER BY line
+                )
             )
         ) TO {literal(str(path))} (FORMAT csv, HEADER true, DELIMITER ',', QUOTE '"', ESCAPE '"', NULLSTR '')
     """)

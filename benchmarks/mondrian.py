@@ -1,0 +1,60 @@
+"""Measure Mondrian on a large table against a yardstick: `python benchmarks/mondrian.py`.
+
+The yardstick is what any implementation must do at least: find the lowest and the highest code of
+every column, once per level of the tree.
+"""
+
+import math
+import resource
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+from tables import correlated_integers
+
+from tasks.domain import Domain
+from tasks.mondrian import partition
+from tasks.requirements import KAnonymity
+
+ROWS, COLUMNS, K, SEED, REPEATS = 1_000_000, 40, 40, 1, 3
+
+
+def main() -> None:
+    """Print one measurement a line."""
+    codes, classes = correlated_integers(ROWS, COLUMNS, SEED)
+    domains = [
+        Domain(f"column {number}", "integer", np.arange(size), missing=False)
+        for number, size in enumerate(codes.max(axis=0) + 1)
+    ]
+    before = peak_megabytes()
+    seconds = median_seconds(lambda: partition(codes, domains, classes, KAnonymity(K), "strict"))
+    peak = peak_megabytes()
+    classes_made = len(partition(codes, domains, classes, KAnonymity(K), "strict").lower)
+    levels = math.ceil(math.log2(classes_made))
+    columns = np.ascontiguousarray(codes.T)
+    yardstick = levels * median_seconds(lambda: (columns.min(axis=1), columns.max(axis=1)))
+    print(f"rows {ROWS}, columns {COLUMNS}, k {K}")
+    print(f"equivalence classes {classes_made}, levels {levels}")
+    print(f"seconds {seconds:.2f} (median of {REPEATS})")
+    print(f"peak memory {peak:.0f} MB ({before:.0f} MB before the first run)")
+    print(f"yardstick {yardstick:.2f} s, ratio {seconds / yardstick:.1f}")
+
+
+def median_seconds(run: Callable[[], object]) -> float:
+    """Return the median wall-clock time of some runs."""
+    times = []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def peak_megabytes() -> float:
+    """Return the most memory that this process has held so far (Linux: ru_maxrss is in kilobytes)."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""The installed package, wherever it is: its names, its files, its command."""
+
+import importlib.metadata
+import importlib.resources
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGES = ("flows", "tasks", "validations")
+UNJOIN = Path(sys.executable).with_name("unjoin")
+
+
+def run(*arguments, folder):
+    command = [str(UNJOIN), *map(str, arguments)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_no_other_distribution_owns_our_packages():
+    owners = importlib.metadata.packages_distributions()
+    for package in PACKAGES:
+        assert set(owners.get(package, [])) <= {"unjoin"}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_packages_say_that_they_are_typed(package):
+    assert importlib.resources.files(package).joinpath("py.typed").is_file()
+
+
+def test_help_names_every_command(tmp_path):
+    shown = run("--help", folder=tmp_path)
+    assert shown.returncode == 0
+    for command in ("demo", "init", "release", "audit"):
+        assert command in shown.stdout
+
+
+def test_help_imports_neither_prefect_nor_great_expectations():
+    code = (
+        "import sys\nfrom flows.cli import app\n"
+        "app(['--help'], exit_on_error=False, result_action='return_value')\n"
+        "print(sorted({'prefect', 'great_expectations', 'pandas', 'numpy'} & set(sys.modules)))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip().endswith("[]")
+
+
+def test_the_demo_publishes_a_release_that_its_audit_confirms(tmp_path):
+    released = run("demo", "--engine", "plain", folder=tmp_path)
+    assert released.returncode == 0, released.stderr
+    latest = tmp_path / "unjoin-demo" / "releases" / "breast_cancer" / "latest"
+    assert json.loads((latest / "release.json").read_text())["records"] == 569
+    audited = run("audit", latest, folder=tmp_path)
+    assert audited.returncode == 0, audited.stdout
+    assert "false" not in audited.stdout
+    assert not list((tmp_path / "unjoin-demo" / "workspace").iterdir())
+
+
+def test_the_command_line_works_without_a_terminal(tmp_path):
+    environment = os.environ | {"TERM": "dumb"}
+    shown = subprocess.run(
+        [str(UNJOIN), "release", "missing.toml"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert shown.returncode == 2
+    assert len(shown.stderr.strip().splitlines()) == 1
+    assert "\x1b" not in shown.stderr

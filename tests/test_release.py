@@ -1,0 +1,246 @@
+"""The release as a whole: from a table to a published folder, or to nothing at all."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import oracles
+import pandas as pd
+import pytest
+
+from flows.audit import audit
+from flows.release import STEPS, release
+from tasks import publish, write
+from tasks.config import parse_config
+from tasks.errors import ConfigurationError, GateError, InfeasibleError, InputError, StepError
+from tasks.steps import listening
+
+FEATURES = ["age", "weight", "size", "city", "colour, eyes", "visits"]
+
+
+def settings(folder, table, **privacy):
+    folder.mkdir(parents=True, exist_ok=True)
+    table.to_csv(folder / "table.csv", index=False)
+    return {
+        "input": {"path": str(folder / "table.csv")},
+        "columns": {"class": "group", "features": "rest", "identifiers": ["patient"]},
+        "privacy": {"k": 10, **privacy},
+        "fragmentation": {"fragments": 3},
+        "output": {"directory": str(folder / "releases"), "name": "people"},
+        "run": {"workspace": str(folder / "workspace"), "engine": "plain"},
+    }
+
+
+def publish_plainly(asked):
+    return release.fn(parse_config(asked))
+
+
+def fragments(folder):
+    return [
+        pd.read_csv(path, dtype=str, keep_default_na=False) for path in sorted(folder.glob("fragment_*.csv"))
+    ]
+
+
+def published(folder):
+    return sorted(path.name for path in (folder / "releases" / "people").iterdir())
+
+
+@pytest.mark.parametrize(
+    "privacy",
+    [
+        {"enforcement": "naive"},
+        {"enforcement": "dependency_graph"},
+        {"enforcement": "delta_selectivity", "delta": 0.5},
+    ],
+)
+def test_every_strategy_publishes_a_release_that_its_audit_confirms(tmp_path, small_table, privacy):
+    folder = publish_plainly(settings(tmp_path, small_table, **privacy))
+    verdict = audit(folder)
+    assert verdict.success
+    assert all(outcome.success for outcome in verdict.promises)
+    for fragment in fragments(folder):
+        assert len(fragment) == len(small_table)
+        features = [name for name in fragment.columns if name != "group"]
+        assert fragment.groupby(features, dropna=False).size().min() >= 10
+    assert sorted(name for fragment in fragments(folder) for name in fragment if name != "group") == sorted(FEATURES)
+
+
+def test_joins_of_every_subset_are_safe_after_dependency_graph(tmp_path, small_table):
+    folder = publish_plainly(settings(tmp_path, small_table))
+    counts = [
+        pd.crosstab([fragment[name] for name in fragment if name != "group"], fragment["group"])
+        .reindex(columns=sorted(set("abcdef")), fill_value=0)
+        .to_numpy()
+        for fragment in fragments(folder)
+    ]
+    assert not oracles.violating_choices(counts, 10)
+    manifest = json.loads((folder / "release.json").read_text())
+    assert manifest["joins"]["smallest_join"] == oracles.smallest_join(counts)
+    assert manifest["joins"]["smallest_records"] == oracles.smallest_records(counts)
+    assert manifest["changed_class_values"]["total"] > 0
+
+
+def test_one_fragment_is_the_whole_table_and_changes_nothing(tmp_path, small_table):
+    asked = settings(tmp_path, small_table)
+    asked["fragmentation"]["fragments"] = 1
+    folder = publish_plainly(asked)
+    (whole,) = fragments(folder)
+    assert sorted(whole["group"]) == sorted(small_table["group"])
+    manifest = json.loads((folder / "release.json").read_text())
+    assert manifest["changed_class_values"]["total"] == 0
+    loss = manifest["measures"]["information_loss"]
+    assert loss["fragmented"] == loss["unfragmented"]
+    assert audit(folder).success
+
+
+@pytest.mark.parametrize("mode", ["strict", "relaxed"])
+@pytest.mark.parametrize("bounds", ["tight", "cuts"])
+def test_modes_and_bounds_publish_audited_releases(tmp_path, small_table, mode, bounds):
+    asked = settings(tmp_path, small_table)
+    asked["anonymization"] = {"mode": mode, "bounds": bounds}
+    assert audit(publish_plainly(asked)).success
+
+
+def test_every_value_lies_within_a_published_cell_of_its_column(tmp_path, small_table):
+    folder = publish_plainly(settings(tmp_path, small_table))
+    manifest = json.loads((folder / "release.json").read_text())
+    ages = next(fragment["age"] for fragment in fragments(folder) if "age" in fragment)
+    bounds = [json.loads(cell) if cell.startswith("[") else [int(cell)] * 2 for cell in ages]
+    assert min(lower for lower, _ in bounds) == small_table["age"].min()
+    assert max(upper for _, upper in bounds) == small_table["age"].max()
+    assert manifest["suppressed_records"] == 0
+
+
+def test_a_failed_gate_publishes_nothing_and_keeps_the_private_workspace(tmp_path, small_table):
+    with pytest.raises(GateError, match="joins: asked"):
+        publish_plainly(settings(tmp_path, small_table, enforcement="none"))
+    assert published(tmp_path) == []
+    (workspace,) = (tmp_path / "workspace").iterdir()
+    assert stat.S_IMODE(workspace.stat().st_mode) == 0o700
+    assert stat.S_IMODE((workspace / "store.duckdb").stat().st_mode) == 0o600
+    assert (workspace / "rejected" / "fragment_1.csv").is_file()
+
+
+def test_a_limit_that_is_not_met_is_a_failed_gate(tmp_path, small_table):
+    asked = settings(tmp_path, small_table)
+    asked["limits"] = {"max_information_loss": 0.01}
+    with pytest.raises(GateError, match="limits"):
+        publish_plainly(asked)
+    assert published(tmp_path) == []
+
+
+def test_a_published_release_leaves_no_workspace_unless_asked(tmp_path, small_table):
+    asked = settings(tmp_path, small_table)
+    publish_plainly(asked)
+    assert list((tmp_path / "workspace").iterdir()) == []
+    asked["run"]["keep_workspace"] = True
+    publish_plainly(asked)
+    assert len(list((tmp_path / "workspace").iterdir())) == 1
+
+
+def test_bad_input_leaves_nothing(tmp_path, small_table):
+    with pytest.raises(InputError):
+        publish_plainly(settings(tmp_path, small_table.assign(group=range(400))))
+    with pytest.raises(InfeasibleError, match="400 records, fewer than k = 500"):
+        publish_plainly(settings(tmp_path, small_table, k=500))
+    assert published(tmp_path) == []
+    assert list((tmp_path / "workspace").iterdir()) == []
+
+
+def test_releases_of_one_name_stand_side_by_side_and_latest_is_the_newest(tmp_path, small_table):
+    asked = settings(tmp_path, small_table)
+    first, second = publish_plainly(asked), publish_plainly(asked)
+    assert first.name < second.name
+    assert published(tmp_path) == [first.name, second.name, "latest"]
+    assert (first.parent / "latest").resolve() == second.resolve()
+    assert stat.S_IMODE(second.stat().st_mode) == stat.S_IMODE(second.parent.stat().st_mode)
+
+
+def test_what_a_crash_left_is_swept_by_the_next_run(tmp_path, small_table):
+    asked = settings(tmp_path, small_table)
+    first = publish_plainly(asked)
+    left = first.parent / ".staging-20200101T000000Z"
+    left.mkdir()
+    (left / "fragment_1.csv").write_text("half")
+    publish_plainly(asked)
+    assert not left.exists()
+
+
+def test_a_crash_while_publishing_leaves_the_old_state(tmp_path, small_table, monkeypatch):
+    asked = settings(tmp_path, small_table)
+    first = publish_plainly(asked)
+    before = published(tmp_path)
+
+    def crash(path):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(publish, "_flush", crash)
+    with pytest.raises(StepError, match="publish the release: failed .No space left on device"):
+        publish_plainly(asked)
+    assert published(tmp_path) == before
+    assert (first.parent / "latest").resolve() == first.resolve()
+
+
+def test_a_second_run_of_the_same_name_is_refused_while_the_first_works(tmp_path, small_table):
+    asked = settings(tmp_path, small_table)
+    refused = []
+
+    def start_another(event):
+        if event.step == "write the fragments" and event.kind == "started" and not refused:
+            with pytest.raises(ConfigurationError, match="another run") as caught:
+                publish_plainly(asked)
+            refused.append(caught)
+
+    with listening(start_another):
+        publish_plainly(asked)
+    assert refused
+
+
+def test_an_unforeseen_failure_tells_its_kind_and_keeps_its_text_private(tmp_path, small_table, monkeypatch):
+    def fail(path):
+        raise ValueError("canary-5512 is a value")
+
+    monkeypatch.setattr(write, "_sha256", fail)
+    with pytest.raises(StepError) as caught:
+        publish_plainly(settings(tmp_path, small_table))
+    assert "canary-5512" not in str(caught.value)
+    assert caught.value.__suppress_context__
+    (log,) = (tmp_path / "workspace").glob("*/error.log")
+    assert "canary-5512" in log.read_text()
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+
+
+def test_the_number_of_steps_shown_is_the_number_of_steps(tmp_path, small_table):
+    finished = []
+    with listening(lambda event: finished.append(event.step) if event.kind == "finished" else None):
+        publish_plainly(settings(tmp_path, small_table))
+    assert len(finished) == len(set(finished)) == STEPS
+
+
+def test_row_order_of_the_input_does_not_show(tmp_path, small_table):
+    first = publish_plainly(settings(tmp_path / "a", small_table))
+    second = publish_plainly(settings(tmp_path / "b", small_table.sample(frac=1, random_state=1)))
+    for one, other in zip(fragments(first), fragments(second), strict=True):
+        pd.testing.assert_frame_equal(one, other)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="cores can be chosen on Linux alone")
+def test_the_same_bytes_come_out_on_one_core_and_on_all(tmp_path, small_table):
+    asked = settings(tmp_path, small_table)
+    here = publish_plainly(asked)
+    code = (
+        "import json, os, sys\n"
+        "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
+        "from flows.release import release\n"
+        "from tasks.config import parse_config\n"
+        "print(release.fn(parse_config(json.loads(sys.argv[1]))))\n"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", code, json.dumps(asked)], capture_output=True, text=True, check=True
+    )
+    there = Path(shown.stdout.strip().splitlines()[-1])
+    for path in sorted(here.glob("fragment_*")):
+        assert path.read_bytes() == (there / path.name).read_bytes()
