@@ -160,21 +160,24 @@ def _write_classes(
 
 
 def _write_regions(connection: duckdb.DuckDBPyConnection, number: int, released: Sequence[Regions]) -> None:
-    """Store what a fragment's classes release, as cells of a CSV file and as typed values."""
+    """Store what a fragment's classes release, as cells of a CSV file and as typed values.
+
+    Columns are called f1, f2, ... in both tables, so that no feature's name can mean anything else.
+    """
     texts: dict[str, list[str] | npt.NDArray[np.intp]] = {
-        region.domain.name: region.texts() for region in released
+        f"f{index}": region.texts() for index, region in enumerate(released, 1)
     }
     write_table(connection, f"regions_{number}", texts)
     parts: dict[str, npt.NDArray[np.generic] | list[list[str | None]]] = {}
     typed = []
-    for index, region in enumerate(released):
+    for index, region in enumerate(released, 1):
         if isinstance(region, NumericRegions):
             parts |= _numeric_parts(index, region)
             typed.append(_numeric_struct(index, region))
         else:
             values = region.values()
             parts[f"values_{index}"] = [values[chosen] for chosen in region.chosen.tolist()]
-            typed.append(f"CAST(values_{index} AS VARCHAR[]) AS {quoted(region.domain.name)}")
+            typed.append(f"CAST(values_{index} AS VARCHAR[]) AS f{index}")
     write_table(connection, "parts", parts)
     connection.execute(
         f"CREATE OR REPLACE TABLE typed_regions_{number} AS SELECT {', '.join(typed)} FROM parts"
@@ -199,7 +202,7 @@ def _numeric_struct(index: int, region: NumericRegions) -> str:
         f"{bound} := CASE WHEN present_{index} THEN CAST({bound}_{index} AS {number}) END"
         for bound in ("lower", "upper")
     )
-    return f"struct_pack({lower}, {upper}, missing := missing_{index}) AS {quoted(region.domain.name)}"
+    return f"struct_pack({lower}, {upper}, missing := missing_{index}) AS f{index}"
 
 
 def _write_loss(connection: duckdb.DuckDBPyConnection, release: str, fragments: Sequence[Anonymized]) -> None:

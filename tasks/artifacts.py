@@ -6,11 +6,14 @@ Outside a Prefect flow run nothing happens. Only aggregates are shown, never a v
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tasks.manifest import read_manifest
 from tasks.report import REPORT, Outcome
 from tasks.steps import Event, in_prefect_run, listening
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 
 @contextmanager
@@ -23,7 +26,8 @@ def shown_in_prefect(steps: int) -> Iterator[None]:
     from prefect.logging import get_run_logger  # noqa: PLC0415 - a plain run does without Prefect
 
     logger = get_run_logger()
-    artifact = create_progress_artifact(progress=0.0, key="progress", description="Steps of the release")
+    created = create_progress_artifact(progress=0.0, key="progress", description="Steps of the release")
+    artifact = cast("UUID", created)
     finished = 0
 
     def hear(event: Event) -> None:

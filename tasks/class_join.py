@@ -22,7 +22,7 @@ Indices = npt.NDArray[np.intp]
 LISTED_CHOICES = 1000
 MAX_JOINS = 5_000_000_000
 MAX_PRODUCTS = 20_000_000
-MAX_COMMON = 5000
+MAX_COMMON = 1_000_000
 BLOCK = 2_000_000
 EXACT = 2**53
 
@@ -115,11 +115,11 @@ class _Products(NamedTuple):
 
     def origins_of(self, vector: Floats, k: int) -> Iterator[tuple[int, ...]]:
         """Return every choice of distinct class counts that has this product."""
+        if self.origin is None:
+            same = (self.last.vectors == vector).all(axis=1)
+            yield from ((number,) for number in self.last.numbers[same].tolist())
+            return
         for number, factor in zip(self.last.numbers.tolist(), self.last.vectors, strict=True):
-            if self.origin is None:
-                if np.array_equal(factor, vector):
-                    yield (number,)
-                continue
             products = np.minimum(self.origin.vectors * factor, k)
             for row in np.flatnonzero((products == vector).all(axis=1)):
                 heads = self.origin.origins_of(self.origin.vectors[row], k)
@@ -294,6 +294,7 @@ def intersections(supports: Sequence[Booleans], values: int) -> Booleans:
     common = np.empty((0, values), dtype=np.bool_)
     for fragment in supports:
         own = _without_unions(fragment)
+        _refuse_if_too_costly(len(common) * len(own), MAX_COMMON)
         both = (common[:, None, :] & own[None, :, :]).reshape(-1, own.shape[1])
         common = _without_unions(np.concatenate([common, own, both]))
     return common
@@ -367,14 +368,17 @@ def _relevant(fragments: Sequence[Distinct], k: int) -> list[_Relevant]:
 
 def _can_fall_below(vectors: Floats, common: Booleans, k: int) -> Booleans:
     """Return which vectors sum to something, but less than k, over one of the common sets."""
-    sums = vectors @ common.T.astype(np.float64)
-    falls: Booleans = ((sums > 0) & (sums < k)).any(axis=1)
+    falls = np.empty(len(vectors), dtype=np.bool_)
+    sets = common.T.astype(np.float64)
+    for block in _blocks(len(vectors), len(common)):
+        sums = vectors[block] @ sets
+        falls[block] = ((sums > 0) & (sums < k)).any(axis=1)
     return falls
 
 
 def _single(fragment: _Relevant) -> _Products:
-    numbers = np.arange(len(fragment.numbers))
-    return _Products(None, fragment, fragment.vectors, numbers, numbers)
+    first = distinct_rows(fragment.vectors)[0]
+    return _Products(None, fragment, fragment.vectors[first], first, first)
 
 
 def _joins_below(products: _Products, last: _Relevant, k: int) -> Iterator[_Found]:
@@ -407,13 +411,14 @@ def _without_unions(supports: Booleans) -> Booleans:
     """Return the distinct non-empty sets that are not unions of others among them."""
     distinct = supports[distinct_rows(supports)[0]]
     distinct = distinct[np.argsort(distinct.sum(axis=1), kind="stable")]
-    kept = np.empty((0, supports.shape[1]), dtype=np.bool_)
+    kept = np.empty_like(distinct)
+    number = 0
     for support in distinct:
-        smaller = kept[~(kept & ~support).any(axis=1)]
+        smaller = kept[:number][~kept[:number, ~support].any(axis=1)]
         if (smaller.any(axis=0) != support).any():
-            kept = np.concatenate([kept, support[None, :]])
-            _refuse_if_too_costly(len(kept), MAX_COMMON)
-    return kept
+            kept[number] = support
+            number += 1
+    return kept[:number]
 
 
 def _smallest_pair(f: Counts, g: Counts) -> int | None:

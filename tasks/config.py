@@ -214,7 +214,10 @@ def parse_config(settings: dict[str, Any]) -> Config:
 
 
 def _fault(fault: Any) -> str:  # noqa: ANN401 - pydantic's own mapping
-    where = ".".join(str(part) for part in fault["loc"] if part not in {"constrained-str", "literal['rest']"})
+    parts = [str(part) for part in fault["loc"]]
+    where = ".".join(part for part in parts if not part.startswith(("constrained-str", "literal[", "tuple[")))
+    if fault["type"] == "string_too_short":
+        return f"{where}: must be filled in"
     if fault["type"] == "missing":
         return f"{where}: must be set"
     if fault["type"] == "extra_forbidden":

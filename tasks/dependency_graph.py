@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from itertools import islice
+from itertools import combinations, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -31,8 +31,22 @@ class Nodes(NamedTuple):
     counts: Counts
 
 
-Violates = Callable[[Nodes, int, Indices], Booleans]
-Change = Callable[[Counts], None]
+class Condition(NamedTuple):
+    """What holds on an edge, and how it is mended.
+
+    Attributes
+    ----------
+    violates
+        Which of some nodes of other fragments violate the condition with one node.
+    change
+        One step on the class counts of one EC, in place; enough steps always mend it.
+    visible
+        What of an EC's class counts the condition depends on.
+    """
+
+    violates: Callable[[Nodes, int, Indices], Booleans]
+    change: Callable[[Counts], None]
+    visible: Callable[[Counts], Counts]
 
 
 def nodes_of(counts: Sequence[Counts]) -> Nodes:
@@ -75,7 +89,7 @@ def remove_rarest(counts: Counts) -> None:
     counts[_rarest(counts)] = 0
 
 
-def walk(nodes: Nodes, seed: int, violates: Violates, change: Change) -> None:
+def walk(nodes: Nodes, seed: int, condition: Condition) -> None:
     """Enforce a condition on all edges, breadth-first (Algorithms 3 and 4), changing counts in place.
 
     Each component starts at a node that the seed chooses. An unvisited neighbour that violates the
@@ -87,10 +101,8 @@ def walk(nodes: Nodes, seed: int, violates: Violates, change: Change) -> None:
         The ECs; their supports only ever shrink.
     seed
         Chooses the start nodes.
-    violates
-        Whether one node and each of some nodes of other fragments violate the condition.
-    change
-        One step on the class counts of one EC; enough steps always mend it.
+    condition
+        What must hold on each edge.
     """
     random = np.random.default_rng(seed)
     labels = components(nodes)
@@ -98,8 +110,14 @@ def walk(nodes: Nodes, seed: int, violates: Violates, change: Change) -> None:
     for component in members:
         start = int(random.integers(len(component)))
         part = Nodes(*(field[component] for field in nodes))
-        _walk_component(part, start, violates, change)
+        _walk_component(part, start, condition)
         nodes.counts[component] = part.counts
+
+
+def pairs_violate(nodes: Nodes, k: int) -> bool:
+    """Return whether any two ECs of different fragments join to some rows but fewer than k."""
+    pairs = combinations(_distinct(nodes), 2)
+    return any(next(witnesses(pair, k), None) for pair in pairs)
 
 
 def mend_joins(nodes: Nodes, k: int) -> None:
@@ -109,8 +127,7 @@ def mend_joins(nodes: Nodes, k: int) -> None:
     the first), one record at a time; so do the ECs of its fragment with the same class counts.
     """
     while True:
-        rows = [np.flatnonzero(nodes.fragments == i) for i in np.unique(nodes.fragments)]
-        fragments = [Distinct.of(nodes.counts[own]) for own in rows]
+        fragments = _distinct(nodes)
         found = list(islice(witnesses(fragments, k), MENDED_AT_ONCE))
         if not found:
             return
@@ -125,12 +142,17 @@ def cheapest(members: Sequence[Counts]) -> int:
     return int(np.where(outside > 0, outside, outside.max() + 1).argmin())
 
 
+def _distinct(nodes: Nodes) -> list[Distinct]:
+    """Return the distinct class counts of each fragment."""
+    return [Distinct.of(nodes.counts[nodes.fragments == i]) for i in np.unique(nodes.fragments)]
+
+
 def _rarest(counts: Counts) -> int:
     present = np.flatnonzero(counts)
     return int(present[counts[present].argmin()])
 
 
-def _walk_component(nodes: Nodes, start: int, violates: Violates, change: Change) -> None:
+def _walk_component(nodes: Nodes, start: int, condition: Condition) -> None:
     """Visit every node; a node like one visited before has nothing left to check."""
     queue = deque([start])
     unvisited = np.ones(len(nodes.sizes), dtype=np.bool_)
@@ -142,7 +164,8 @@ def _walk_component(nodes: Nodes, start: int, violates: Violates, change: Change
         current = queue.popleft() if queue else int(waiting.argmax())
         waiting[current] = False
         unvisited[current] = False
-        kind = (nodes.fragments[current], nodes.sizes[current], nodes.counts[current].tobytes())
+        visible = condition.visible(nodes.counts[current])
+        kind = (nodes.fragments[current], nodes.sizes[current], visible.tobytes())
         if kind in seen:
             continue
         seen.add(kind)
@@ -150,7 +173,7 @@ def _walk_component(nodes: Nodes, start: int, violates: Violates, change: Change
         neighbours = _neighbours(nodes, current, unvisited)
         queue.extend(neighbours[waiting[neighbours]].tolist())
         waiting[neighbours] = False
-        _mend_neighbours(nodes, neighbours, np.array(visited), violates, change)
+        _mend_neighbours(nodes, neighbours, np.array(visited), condition)
 
 
 def _neighbours(nodes: Nodes, current: int, unvisited: Booleans) -> Indices:
@@ -159,17 +182,15 @@ def _neighbours(nodes: Nodes, current: int, unvisited: Booleans) -> Indices:
     return np.flatnonzero(shared & unvisited & (nodes.fragments != nodes.fragments[current]))
 
 
-def _mend_neighbours(
-    nodes: Nodes, neighbours: Indices, visited: Indices, violates: Violates, change: Change
-) -> None:
+def _mend_neighbours(nodes: Nodes, neighbours: Indices, visited: Indices, condition: Condition) -> None:
     """Change the neighbours that violate the condition with the last visited node; like nodes at once."""
-    violating = neighbours[violates(nodes, int(visited[-1]), neighbours)]
+    violating = neighbours[condition.violates(nodes, int(visited[-1]), neighbours)]
     alike = np.column_stack([nodes.fragments, nodes.sizes, nodes.counts])[violating]
     first, labels = distinct_rows(alike)
     for label, node in enumerate(violating[first].tolist()):
         others = visited[nodes.fragments[visited] != nodes.fragments[node]]
-        while violates(nodes, node, others).any():
-            change(nodes.counts[node])
+        while condition.violates(nodes, node, others).any():
+            condition.change(nodes.counts[node])
         nodes.counts[violating[labels == label]] = nodes.counts[node]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tasks.class_join import Booleans, Counts, Indices
 from tasks.config import Config, Strategy
-from tasks.dependency_graph import Nodes, mend_joins, nodes_of, take_majority, walk
+from tasks.dependency_graph import Condition, Nodes, mend_joins, nodes_of, pairs_violate, take_majority, walk
 from tasks.selectivity import enforce_selectivity
 from tasks.steps import step
 from tasks.store import open_store, write_table
@@ -97,7 +97,8 @@ def _enforce_joins(nodes: Nodes, k: int, seed: int) -> None:
         joined: Counts = np.minimum(nodes.counts[others], k) @ np.minimum(nodes.counts[node], k)
         return (joined > 0) & (joined < k)
 
-    walk(nodes, seed, violates, take_majority)
+    if pairs_violate(nodes, k):
+        walk(nodes, seed, Condition(violates, take_majority, visible=np.asarray))
     mend_joins(nodes, k)
 
 

@@ -1,7 +1,7 @@
 """Step 0: read the table into the store, each column in its role, each value as its rank."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,18 +12,12 @@ import numpy.typing as npt
 from tasks.config import Config
 from tasks.domain import Domain, Kind
 from tasks.errors import ConfigurationError, InfeasibleError, InputError
+from tasks.kinds import column_types, kind_of, like_identifier
 from tasks.read_input import column_names, read_rows
 from tasks.steps import step
-from tasks.store import literal, open_store, quoted, write_table
+from tasks.store import open_store, quoted, write_table
 
-INTEGER = "-?(0|[1-9][0-9]*)"
-NUMBER = r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
-LEADING_ZERO = "[+-]?0[0-9].*"
-
-INTEGER_TYPES = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
-DECIMAL_TYPES = {"FLOAT", "DOUBLE"}
-TEXT_TYPES = {"VARCHAR", "BOOLEAN", "UUID"}
-EXACT_DIGITS = 15
+SQL_TYPES: dict[Kind, str] = {"integer": "BIGINT", "decimal": "DOUBLE", "categorical": "VARCHAR"}
 
 
 class Shape(NamedTuple):
@@ -77,9 +71,9 @@ def load_table(store: Path, config: Config) -> Shape:
         records = read_rows(connection, config.input, len(names))
         _check_size(records, config.privacy.k)
         kinds = _kinds(connection, config, columns)
-        _write_source(connection, config.input.missing, columns, kinds)
+        _write_source(connection, columns, kinds)
         domains = _write_codes(connection, columns, kinds)
-        _check_columns(config, records, domains)
+        _check_columns(connection, config, records, domains)
         _write_columns(connection, domains)
     return Shape(records, len(columns) - 1, len(domains[-1].values))
 
@@ -94,25 +88,7 @@ def _roles(config: Config, names: Sequence[str]) -> list[Column]:
     for role, members in given.items():
         for name in members:
             roles[name].append(role)
-    faults = [
-        f"columns.{used[0]}: the table has no column {name!r}"
-        for name, used in roles.items()
-        if name not in names
-    ]
-    faults += [
-        f"columns.types: the table has no column {name!r}" for name in columns.types if name not in names
-    ]
-    faults += [
-        f"column {name!r}: has more than one role ({', '.join(used)})"
-        for name, used in roles.items()
-        if len(used) > 1
-    ]
-    if columns.features != "rest":
-        faults += [
-            f"column {name!r}: has no role: add it to features, identifiers or drop"
-            for name in names
-            if name not in roles
-        ]
+    faults = [*_unknown_columns(config, names, roles), *_wrong_roles(config, names, roles)]
     if faults:
         raise ConfigurationError("\n".join(faults))
     features = [name for name in names if roles.get(name, ["features"]) == ["features"]]
@@ -121,6 +97,23 @@ def _roles(config: Config, names: Sequence[str]) -> list[Column]:
     raw = {name: f"c{number}" for number, name in enumerate(names)}
     chosen = [Column(name, raw[name], is_class=False) for name in features]
     return [*chosen, Column(columns.class_attribute, raw[columns.class_attribute], is_class=True)]
+
+
+def _unknown_columns(config: Config, names: Sequence[str], roles: dict[str, list[str]]) -> Iterator[str]:
+    places = [(used[0], name) for name, used in roles.items()]
+    places += [("types", name) for name in config.columns.types]
+    for place, name in places:
+        if name not in names:
+            yield f"columns.{place}: the table has no column {name!r}"
+
+
+def _wrong_roles(config: Config, names: Sequence[str], roles: dict[str, list[str]]) -> Iterator[str]:
+    for name, used in roles.items():
+        if len(used) > 1:
+            yield f"column {name!r}: has more than one role ({', '.join(used)})"
+    for name in names:
+        if name not in roles and config.columns.features != "rest":
+            yield f"column {name!r}: has no role: add it to features, identifiers or drop"
 
 
 def _check_size(records: int, k: int) -> None:
@@ -133,100 +126,26 @@ def _check_size(records: int, k: int) -> None:
 
 
 def _kinds(connection: duckdb.DuckDBPyConnection, config: Config, columns: Sequence[Column]) -> list[Kind]:
-    """Return what each column holds: as declared, else as its values look."""
-    described = connection.execute("DESCRIBE raw").fetchall()
-    types = {raw: str(sql_type) for raw, sql_type, *_ in described}
-    kinds: list[Kind] = []
-    for column in columns:
-        declared = config.columns.types.get(column.name)
-        if column.is_class or declared == "categorical":
-            kinds.append("categorical")
-        elif types[column.raw] == "VARCHAR":
-            kinds.append(_kind_of_text(connection, column, config.input.missing, declared))
-        else:
-            kinds.append(_kind_of_type(column.name, types[column.raw], declared))
-    return kinds
-
-
-def _kind_of_type(name: str, sql_type: str, declared: str | None) -> Kind:
-    """Return the kind of a typed column."""
-    if sql_type in INTEGER_TYPES:
-        return "integer"
-    if sql_type in DECIMAL_TYPES or (sql_type.startswith("DECIMAL") and _digits(sql_type) <= EXACT_DIGITS):
-        return "decimal"
-    if (sql_type in TEXT_TYPES or sql_type.startswith("ENUM")) and declared is None:
-        return "categorical"
-    found = sql_type.partition("(")[0]
-    raise InputError(
-        f"column {name!r}: holds values of type {found}, which cannot be released as numbers: "
-        f'drop it, or set columns.types to "categorical" for it'
-    )
-
-
-def _digits(sql_type: str) -> int:
-    return int(sql_type.removeprefix("DECIMAL(").partition(",")[0])
-
-
-def _kind_of_text(
-    connection: duckdb.DuckDBPyConnection, column: Column, tokens: Sequence[str], declared: str | None
-) -> Kind:
-    """Return what texts look like; codes such as 007 are no numbers."""
-    value = _present(column.raw, tokens)
-    ((values, integers, fitting, numbers, zeros, first_other),) = connection.execute(f"""
-        SELECT count(v), count_if(regexp_full_match(v, '{INTEGER}')),
-            count_if(regexp_full_match(v, '{INTEGER}') AND try_cast(v AS BIGINT) IS NOT NULL),
-            count_if(regexp_full_match(v, '{NUMBER}')), count_if(regexp_full_match(v, '{LEADING_ZERO}')),
-            min(row) FILTER (NOT regexp_full_match(v, '{NUMBER}'))
-        FROM (SELECT {value} AS v, rowid + 1 AS row FROM raw)
-    """).fetchall()
-    if declared == "numeric" and numbers < values:
-        raise InputError(
-            f"column {column.name!r}: is declared numeric, but {values - numbers} values are not numbers "
-            f"(the first in row {first_other}): mend them, or declare them under input.missing"
-        )
-    looks_numeric = values > 0 and numbers == values and (declared == "numeric" or not zeros)
-    if looks_numeric and integers == values and fitting < integers:
-        raise InputError(
-            f"column {column.name!r}: {integers - fitting} whole numbers need more than 64 bits: "
-            f'set columns.types to "categorical" for it, or drop it'
-        )
-    if not looks_numeric:
-        return "categorical"
-    return "integer" if integers == values else "decimal"
-
-
-def _present(raw: str, tokens: Sequence[str]) -> str:
-    """Return an SQL expression for the text of a column, NULL where it stands for missing."""
-    if not tokens:
-        return raw
-    return f"CASE WHEN {raw} NOT IN ({', '.join(literal(token) for token in tokens)}) THEN {raw} END"
+    """Return what each column holds; class values are categories, whatever they look like."""
+    types, declared = column_types(connection), config.columns.types
+    return [
+        "categorical"
+        if column.is_class
+        else kind_of(connection, column.name, column.raw, types[column.raw], declared.get(column.name))
+        for column in columns
+    ]
 
 
 def _write_source(
-    connection: duckdb.DuckDBPyConnection,
-    tokens: Sequence[str],
-    columns: Sequence[Column],
-    kinds: Sequence[Kind],
+    connection: duckdb.DuckDBPyConnection, columns: Sequence[Column], kinds: Sequence[Kind]
 ) -> None:
     """Make the table `source`: the columns of the release under their names, typed."""
     selected = ", ".join(
-        f"{_typed(column.raw, kind, tokens)} AS {quoted(column.name)}"
+        f"CAST({column.raw} AS {SQL_TYPES[kind]}) AS {quoted(column.name)}"
         for column, kind in zip(columns, kinds, strict=True)
     )
     connection.execute(f"CREATE OR REPLACE TABLE source AS SELECT {selected} FROM raw")
-    ((kind,),) = connection.execute(
-        "SELECT table_type FROM information_schema.tables WHERE table_name = 'raw'"
-    ).fetchall()
-    connection.execute("DROP VIEW raw" if kind == "VIEW" else "DROP TABLE raw")
-
-
-def _typed(raw: str, kind: Kind, tokens: Sequence[str]) -> str:
-    present = _present(f"CAST({raw} AS VARCHAR)", tokens)
-    if kind == "categorical":
-        return present
-    if kind == "integer":
-        return f"TRY_CAST({raw} AS BIGINT)"
-    return f"CASE WHEN NOT isnan(TRY_CAST({raw} AS DOUBLE)) THEN TRY_CAST({raw} AS DOUBLE) END"
+    connection.execute("DROP TABLE raw")
 
 
 def _write_codes(
@@ -243,40 +162,60 @@ def _write_codes(
     return domains
 
 
-def _check_columns(config: Config, records: int, domains: Sequence[Domain]) -> None:
+def _check_columns(
+    connection: duckdb.DuckDBPyConnection, config: Config, records: int, domains: Sequence[Domain]
+) -> None:
     """Refuse columns that no release should hold in their role."""
     *features, class_domain = domains
-    faults = []
-    if class_domain.missing:
-        faults.append(
-            f"column {class_domain.name!r}: the class is missing in some rows: fill it in, or remove the rows"
-        )
-    if len(class_domain.values) * config.privacy.k > max(records, config.privacy.k):
-        faults.append(
-            f"column {class_domain.name!r}: has {len(class_domain.values)} class values for {records} records, "
-            f"more than one per k = {config.privacy.k} records: group them into fewer"
-        )
-    faults += [
-        f"column {domain.name!r}: holds infinite numbers: replace them, or set it to drop"
-        for domain in features
-        if domain.kind == "decimal" and not np.isfinite(domain.values).all()
+    faults = [
+        *_class_faults(connection, class_domain, records, config.privacy.k),
+        *_infinite_numbers(connection, features),
     ]
     if config.columns.features == "rest":
-        faults += [
-            f"column {domain.name!r}: nearly every record has its own value, as an identifier has: "
-            "add it to identifiers, or name all features to keep it"
-            for domain in features
-            if _like_identifier(domain, records)
-        ]
+        faults += _identifiers(features, records)
     if faults:
         raise InputError("\n".join(faults))
 
 
-def _like_identifier(domain: Domain, records: int) -> bool:
-    """Whether a column of text or whole numbers is almost unique."""
-    if domain.kind == "decimal":
-        return False
-    return len(domain.values) > 0.9 * records
+def _class_faults(
+    connection: duckdb.DuckDBPyConnection, domain: Domain, records: int, k: int
+) -> Iterator[str]:
+    values = len(domain.values)
+    if domain.missing:
+        missing = _count(connection, f"{quoted(domain.name)} IS NULL")
+        yield (
+            f"column {domain.name!r}: the class is missing in {missing} of {records} records: "
+            "fill it in, or remove them"
+        )
+    if values * k > max(records, k):
+        yield (
+            f"column {domain.name!r}: has {values} class values for {records} records, "
+            f"more than one per k = {k} records: group them into fewer"
+        )
+
+
+def _infinite_numbers(connection: duckdb.DuckDBPyConnection, features: Sequence[Domain]) -> Iterator[str]:
+    for domain in features:
+        if domain.kind == "decimal" and not np.isfinite(domain.values).all():
+            infinite = _count(connection, f"isinf({quoted(domain.name)})")
+            yield (
+                f"column {domain.name!r}: {infinite} numbers are infinite, or too large: "
+                "replace them, or drop the column"
+            )
+
+
+def _identifiers(features: Sequence[Domain], records: int) -> Iterator[str]:
+    for domain in features:
+        if like_identifier(domain.kind, len(domain.values), records):
+            yield (
+                f"column {domain.name!r}: holds {len(domain.values)} values in {records} records, as an "
+                "identifier does: add it to identifiers, or name all features to keep it"
+            )
+
+
+def _count(connection: duckdb.DuckDBPyConnection, condition: str) -> int:
+    ((records,),) = connection.execute(f"SELECT count(*) FROM source WHERE {condition}").fetchall()
+    return int(records)
 
 
 def _write_columns(connection: duckdb.DuckDBPyConnection, domains: Sequence[Domain]) -> None:

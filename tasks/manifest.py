@@ -32,7 +32,7 @@ class Figures(Protocol):
     """What the gate read from the files."""
 
     @property
-    def smallest_class(self) -> tuple[int, ...]:
+    def smallest_class(self) -> tuple[int | None, ...]:
         """The records of the smallest equivalence class of each fragment."""
 
     @property
@@ -44,7 +44,7 @@ class Figures(Protocol):
         """The fewest records of one equivalence class that a join rests on."""
 
     @property
-    def choices(self) -> int:
+    def choices(self) -> int | None:
         """How many choices there are."""
 
     @property
@@ -99,12 +99,13 @@ def draft_manifest(
 def complete_manifest(manifest: Manifest, figures: Figures) -> Manifest:
     """Return the manifest of a release that passed the gate."""
     guarantees = manifest["guarantees"]
-    joined = figures.smallest_join is not None
+    per_record = manifest["class_values"] == "per_record"
     return manifest | {
         "guarantees": guarantees
         | {
-            "k": guarantees["k"] | {"achieved": min(figures.smallest_class)},
-            "guarantee": guarantees["guarantee"] | {"achieved": "join" if joined else None},
+            "k": guarantees["k"]
+            | {"achieved": min(size for size in figures.smallest_class if size is not None)},
+            "guarantee": guarantees["guarantee"] | {"achieved": "join" if per_record else None},
             "delta": guarantees["delta"] | {"achieved": figures.smallest_eta},
         },
         "joins": {

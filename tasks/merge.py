@@ -10,7 +10,7 @@ import duckdb
 
 from tasks.config import Config
 from tasks.steps import step
-from tasks.store import open_store, quoted
+from tasks.store import open_store
 from tasks.tables import read_fragments
 
 PER_RECORD = """
@@ -33,17 +33,17 @@ def merge_fragments(store: Path, config: Config) -> list[int]:
     per_class = config.privacy.enforcement == "delta_selectivity"
     with open_store(store) as connection:
         return [
-            _write_lines(connection, number, features, per_class=per_class)
+            _write_lines(connection, number, len(features), per_class=per_class)
             for number, features in enumerate(read_fragments(connection), 1)
         ]
 
 
 def _write_lines(
-    connection: duckdb.DuckDBPyConnection, number: int, features: list[str], *, per_class: bool
+    connection: duckdb.DuckDBPyConnection, number: int, features: int, *, per_class: bool
 ) -> int:
     """Make the table `published_<fragment>`: each line's equivalence class, class value and records."""
     held = (PER_CLASS if per_class else PER_RECORD).format(fragment=number)
-    cells = ", ".join(f"nullif(cells.{quoted(name)}, '') NULLS FIRST" for name in features)
+    cells = ", ".join(f"nullif(f{index}, '') NULLS FIRST" for index in range(1, features + 1))
     connection.execute(f"""
         CREATE OR REPLACE TABLE published_{number} AS
         SELECT row_number() OVER (ORDER BY {cells}, class_value NULLS FIRST) AS line, ec, class_value, records

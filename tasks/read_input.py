@@ -1,19 +1,31 @@
 """Reading the input: the names of its columns as written, and its rows as the table `raw`."""
 
+import codecs
 import csv
+import glob
 import gzip
+import io
+import re
 import unicodedata
+import zlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Literal, cast
 
 import duckdb
 
 from tasks.config import Input
 from tasks.errors import InputError
+from tasks.kinds import DECIMAL_TYPES, NUMBER
 from tasks.store import literal
 
+Encoding = Literal["utf-8", "latin-1", "utf-16"]
+
 NAMED_ROWS = 5
+CHUNK = 1 << 20
+NO_CELL = "no cell holds this text"
 
 
 def column_names(table: Input) -> list[str]:
@@ -24,38 +36,69 @@ def column_names(table: Input) -> list[str]:
     InputError
         If the file is missing, cannot be read, or has names that are blank or too much alike.
     """
-    if not table.path.exists():
-        raise InputError(f"input.path: there is no file {table.path.name}")
-    if not table.path.is_file():
-        raise InputError(f"input.path: {table.path.name} is not a file")
-    try:
+    with _readable(table):
         names = _parquet_names(table.path) if table.written_as == "parquet" else _header(table)
-    except OSError as error:
-        raise InputError(
-            f"input.path: {table.path.name} cannot be read ({error.strerror or 'damaged'})"
-        ) from None
-    except (UnicodeError, EOFError, csv.Error):
-        raise InputError(f"input.path: {table.path.name} is not text in {table.encoding}") from None
-    except duckdb.Error:
-        raise InputError(f"input.path: {table.path.name} is not a Parquet file") from None
     _check_names(names)
     return names
 
 
+def recognised_encoding(table: Input) -> Encoding:
+    """Return the encoding of a CSV file: UTF-16 if it says so, UTF-8 if it can be, else Latin-1."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with _readable(table), _opened(table.path) as file:
+        chunk = file.read(CHUNK)
+        if chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "utf-16"
+        try:
+            while chunk:
+                decoder.decode(chunk)
+                chunk = file.read(CHUNK)
+        except UnicodeDecodeError:
+            return "latin-1"
+    return "utf-8"
+
+
+@contextmanager
+def _readable(table: Input) -> Iterator[None]:
+    """Say what is wrong with a file that cannot be read."""
+    name = table.path.name
+    if not table.path.exists():
+        raise InputError(f"input.path: there is no file {name}")
+    if not table.path.is_file():
+        raise InputError(f"input.path: {name} is not a file")
+    try:
+        yield
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or "damaged"
+        raise InputError(f"input.path: {name} cannot be read ({reason})") from None
+    except csv.Error:
+        raise InputError(f"input.path: {name} is not text in {table.encoding}") from None
+    except duckdb.Error:
+        raise InputError(f"input.path: {name} is not a Parquet file") from None
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
+
+
 def _header(table: Input) -> list[str]:
-    opener = gzip.open if table.path.suffix.lower() == ".gz" else open
     encoding = "utf-8-sig" if table.encoding == "utf-8" else table.encoding
-    with opener(table.path, "rt", encoding=encoding, newline="") as file:
-        header = next(csv.reader(file, delimiter=table.separator), [])
+    with _opened(table.path) as file:
+        text = io.TextIOWrapper(file, encoding=encoding, errors="replace", newline="")
+        header = next(csv.reader(text, delimiter=table.separator), [])
     if not header:
         raise InputError(
             f"input.path: {table.path.name} is empty: a header line with the columns' names is needed"
         )
+    if any(sign in name for name in header for sign in "\0\ufffd"):
+        raise InputError(f"input.path: {table.path.name} is not text in {table.encoding}")
     return header
 
 
 def _parquet_names(path: Path) -> list[str]:
-    rows = duckdb.execute("SELECT name, num_children FROM parquet_schema(?) OFFSET 1", [str(path)]).fetchall()
+    rows = duckdb.execute(
+        "SELECT name, num_children FROM parquet_schema(?) OFFSET 1", [glob.escape(str(path))]
+    ).fetchall()
     for name, children in rows:
         if children:
             raise InputError(f"column {name!r}: holds nested values, which cannot be released: unpack it")
@@ -81,6 +124,8 @@ def _check_names(names: Sequence[str]) -> None:
 def read_rows(connection: duckdb.DuckDBPyConnection, table: Input, columns: int) -> int:
     """Make the table `raw` with columns c0, c1, ...: texts from CSV, typed from Parquet.
 
+    What stands for missing is NULL in it.
+
     Returns
     -------
     int
@@ -93,29 +138,47 @@ def read_rows(connection: duckdb.DuckDBPyConnection, table: Input, columns: int)
     """
     try:
         if table.written_as == "parquet":
-            _read_parquet(connection, table.path, columns)
+            _read_parquet(connection, table)
         else:
             _read_csv(connection, table, columns)
     except duckdb.Error:
         raise InputError(
             f"input.path: {table.path.name} cannot be read as {table.written_as}: "
-            "check its encoding, delimiter and quotes"
+            "check its encoding, delimiter, quotes and line ends"
         ) from None
     ((records,),) = connection.execute("SELECT count(*) FROM raw").fetchall()
     return int(records)
 
 
-def _read_parquet(connection: duckdb.DuckDBPyConnection, path: Path, columns: int) -> None:
-    aliases = ", ".join(f"c{number}" for number in range(columns))
-    connection.execute(f"CREATE VIEW raw AS SELECT * FROM read_parquet({literal(str(path))}) AS t({aliases})")
+def _read_parquet(connection: duckdb.DuckDBPyConnection, table: Input) -> None:
+    source = f"read_parquet({literal(glob.escape(str(table.path)))})"
+    described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+    types = [str(sql_type) for _, sql_type, *_ in described]
+    cells = ", ".join(
+        _parquet_cell(f"c{number}", sql_type, table.missing) for number, sql_type in enumerate(types)
+    )
+    aliases = ", ".join(f"c{number}" for number in range(len(types)))
+    connection.execute(f"CREATE TEMP TABLE raw AS SELECT {cells} FROM {source} AS t({aliases})")
+
+
+def _parquet_cell(raw: str, sql_type: str, tokens: Sequence[str]) -> str:
+    """Return an SQL expression for a cell: NULL where it is no number, or stands for missing."""
+    if sql_type in DECIMAL_TYPES:
+        numbers = ["nan", *(token for token in tokens if re.fullmatch(NUMBER, token))]
+        standing = [f"{raw} = CAST({literal(number)} AS {sql_type})" for number in numbers]
+    else:
+        texts = [token for token in tokens if token or sql_type == "VARCHAR"]
+        standing = [f"CAST({raw} AS VARCHAR) = {literal(text)}" for text in texts]
+    return f"CASE WHEN {' OR '.join(standing)} THEN NULL ELSE {raw} END AS {raw}" if standing else raw
 
 
 def _read_csv(connection: duckdb.DuckDBPyConnection, table: Input, columns: int) -> None:
+    """Read every line as a row, the header too, then forget the header."""
     types = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(columns))
-    tokens = ", ".join(literal(token) for token in table.missing)
+    tokens = ", ".join(literal(token) for token in table.missing or [NO_CELL])
     connection.execute(f"""
-        CREATE TABLE raw AS SELECT * FROM read_csv({literal(str(table.path))},
-            auto_detect = false, header = true, columns = {{{types}}}, delim = {literal(table.separator)},
+        CREATE TEMP TABLE raw AS SELECT * FROM read_csv({literal(glob.escape(str(table.path)))},
+            auto_detect = false, header = false, columns = {{{types}}}, delim = {literal(table.separator)},
             quote = '"', escape = '"', nullstr = [{tokens}], encoding = {literal(table.encoding)},
             strict_mode = true, null_padding = false, store_rejects = true, max_line_size = 16777216)
     """)
@@ -125,6 +188,7 @@ def _read_csv(connection: duckdb.DuckDBPyConnection, table: Input, columns: int)
             f"input.path: {_rows('line', [line for (line,) in rejected])} of {table.path.name} "
             f"cannot be read as {columns} cells in {table.encoding}, as the header asks: mend or remove them"
         )
+    connection.execute("DELETE FROM raw WHERE rowid = 0")
 
 
 def _rows(word: str, numbers: Sequence[int]) -> str:

@@ -14,22 +14,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tasks.class_join import Booleans, Counts, Floats, Indices, distinct_rows
-from tasks.dependency_graph import Nodes, cheapest, nodes_of, remove_rarest, walk
+from tasks.class_join import EXACT, Booleans, Counts, Floats, Indices, distinct_rows
+from tasks.dependency_graph import Condition, Nodes, cheapest, nodes_of, remove_rarest, walk
 from tasks.errors import InfeasibleError
 
-MAX_CELLS = 30_000_000
-MAX_ADDITIONS = 20_000_000_000
-MAX_CHOICES = 5_000_000
-BLOCK = 4_000_000
+MAX_TERMS = 20_000_000
+MAX_CHOICES = 50_000_000
+BLOCK = 1_000_000
 DOUBT = 1e-9
 
 
 class _Below(NamedTuple):
     """How many tuples of common counts join to fewer than k rows, by the sum of the counts of each EC."""
 
-    sums: Indices
-    numbers: npt.NDArray[np.object_]
+    sums: Counts
+    numbers: Sequence[int]
+    rounded: Floats
 
 
 class Choices(NamedTuple):
@@ -85,7 +85,7 @@ def eta(sizes: Sequence[int], values: Sequence[int], common: int, k: int) -> Fra
     below = _below(len(members), common, k)
     ways = [[_ways(n, c, common, a) for a in range(max(k, 1))] for n, c in members]
     failing = sum(
-        int(number) * prod(way[a] for way, a in zip(ways, sums, strict=True))
+        number * prod(way[a] for way, a in zip(ways, sums, strict=True))
         for sums, number in zip(below.sums.tolist(), below.numbers, strict=True)
     )
     return Fraction(versions - failing, versions)
@@ -112,10 +112,8 @@ def smallest_eta(supports: Sequence[Booleans], sizes: Sequence[Counts], k: int) 
     nodes = nodes._replace(sizes=np.concatenate(sizes))
     smallest: Fraction | None = None
     for choices in _every_choice(nodes):
-        etas = _etas(choices, k)
-        for i in _distinct_choices(choices, np.flatnonzero(etas < etas.min(initial=1.0) + DOUBT)).tolist():
-            exact = _exact_eta(choices, i, k)
-            smallest = exact if smallest is None else min(smallest, exact)
+        etas = [_exact_eta(choices, i, k) for i in _possibly_smallest(choices, k).tolist()]
+        smallest = min([*etas, *([] if smallest is None else [smallest])], default=None)
     return smallest
 
 
@@ -140,7 +138,8 @@ def enforce_selectivity(nodes: Nodes, k: int, delta: float, seed: int) -> None:
     def violates(nodes: Nodes, node: int, others: Indices) -> Booleans:
         return _insufficient_pairs(nodes, node, others, k, least)
 
-    walk(nodes, seed, violates, remove_rarest)
+    _kinds(nodes)  # refuses what is too costly before the work, not after
+    walk(nodes, seed, Condition(violates, remove_rarest, visible=np.sign))
     while _mend_choices(nodes, k, least):
         pass
 
@@ -165,13 +164,11 @@ def _alike(nodes: Nodes, node: int) -> Indices:
 
 def _insufficient_pairs(nodes: Nodes, node: int, others: Indices, k: int, least: Fraction) -> Booleans:
     """Return which of some ECs of other fragments have an eta below the least with one EC."""
-    supports = nodes.counts > 0
-    common = supports[others][:, supports[node]].sum(axis=1)
-    values = supports.sum(axis=1)
-    first, labels = distinct_rows(np.column_stack([nodes.sizes[others], values[others], common]))
+    supports = nodes.counts[others] > 0
+    common = supports[:, nodes.counts[node] > 0].sum(axis=1)
+    first, labels = distinct_rows(np.column_stack([nodes.sizes[others], supports.sum(axis=1), common]))
     pairs = np.column_stack([np.full(len(first), node), others[first]])
-    choices = Choices(pairs, nodes.sizes[pairs], values[pairs], common[first])
-    return _insufficient(choices, k, least)[labels]
+    return _insufficient(_choices(nodes, pairs), k, least)[labels]
 
 
 def _choices(nodes: Nodes, members: Indices) -> Choices:
@@ -186,38 +183,66 @@ def _every_choice(nodes: Nodes) -> Iterator[Choices]:
 
     eta is non-decreasing in the size of each EC (Efron 1965), so the smallest EC of a support decides.
     """
+    kinds = _kinds(nodes)
     supports = nodes.counts > 0
-    kinds = [_smallest_of_each_support(nodes, i) for i in np.unique(nodes.fragments)]
+    values = supports.sum(axis=1)
     for number in range(2, len(kinds) + 1):
         for chosen in combinations(kinds, number):
-            members, common = chosen[0][:, None], supports[chosen[0]]
-            for kind in chosen[1:]:
-                members, common = _cross(members, common, kind, supports[kind])
-            values = supports.sum(axis=1)[members]
-            yield Choices(members, nodes.sizes[members], values, common.sum(axis=1))
+            for members, common in _crossed(chosen, supports):
+                yield Choices(members, nodes.sizes[members], values[members], common.sum(axis=1))
 
 
-def _smallest_of_each_support(nodes: Nodes, fragment: int) -> Indices:
-    own = np.flatnonzero(nodes.fragments == fragment)
-    by_size = own[np.argsort(nodes.sizes[own], kind="stable")]
-    return by_size[distinct_rows(nodes.counts[by_size] > 0)[0]]
+def _kinds(nodes: Nodes) -> list[Indices]:
+    """Return each fragment's smallest EC of each support; refuse if their choices are too many."""
+    kinds = []
+    for fragment in np.unique(nodes.fragments):
+        own = np.flatnonzero(nodes.fragments == fragment)
+        by_size = own[np.argsort(nodes.sizes[own], kind="stable")]
+        kinds.append(by_size[distinct_rows(nodes.counts[by_size] > 0)[0]])
+    _refuse_if_too_costly(prod(len(kind) for kind in kinds), MAX_CHOICES)
+    return kinds
 
 
-def _cross(members: Indices, common: Booleans, kind: Indices, supports: Booleans) -> tuple[Indices, Booleans]:
-    """Add one EC of a further fragment to choices, where a common value is left."""
-    if len(members) * len(kind) > MAX_CHOICES:
-        raise _too_costly()
-    row, column = np.nonzero(common.astype(np.float64) @ supports.T.astype(np.float64))
-    return np.column_stack([members[row], kind[column]]), common[row] & supports[column]
+def _crossed(kinds: Sequence[Indices], supports: Booleans) -> Iterator[tuple[Indices, Booleans]]:
+    """Yield blocks of choices of one EC from each, and the class values that each choice shares."""
+    *others, kind = kinds
+    if not others:
+        yield kind[:, None], supports[kind]
+        return
+    added = supports[kind]
+    step = max(BLOCK // len(kind), 1)
+    for members, common in _crossed(others, supports):
+        for start in range(0, len(members), step):
+            block = slice(start, start + step)
+            row, column = np.nonzero(common[block].astype(np.float64) @ added.T.astype(np.float64))
+            row += start
+            yield np.column_stack([members[row], kind[column]]), common[row] & added[column]
 
 
 def _insufficient(choices: Choices, k: int, least: Fraction) -> Booleans:
     """Return which choices have a common value and an eta below the least, decided exactly."""
-    etas = _etas(choices, k)
-    insufficient = etas < float(least)
-    for i in np.flatnonzero(np.abs(etas - float(least)) < DOUBT).tolist():
-        insufficient[i] = _exact_eta(choices, i, k) < least
-    return insufficient & (choices.common > 0)
+    insufficient = np.zeros(len(choices.common), dtype=np.bool_)
+    doubtful = _possibly_below(choices, k, float(least))
+    for i, value in zip(doubtful.tolist(), _etas(_select(choices, doubtful), k), strict=True):
+        near = abs(value - float(least)) < DOUBT
+        insufficient[i] = _exact_eta(choices, i, k) < least if near else value < least
+    return insufficient
+
+
+def _possibly_below(choices: Choices, k: int, level: float) -> Indices:
+    """Return the choices with a common value that may have an eta at or below a level.
+
+    Choices with the same numbers of values are judged together, as if all had the smallest sizes.
+    """
+    first, labels = distinct_rows(np.column_stack([choices.values, choices.common]))
+    smallest = choices.sizes[first]
+    np.minimum.at(smallest, labels, choices.sizes)
+    bounds = _etas(_select(choices, first)._replace(sizes=smallest), k)
+    return np.flatnonzero((bounds[labels] < level + DOUBT) & (choices.common > 0))
+
+
+def _select(choices: Choices, rows: Indices) -> Choices:
+    return Choices(*(field[rows] for field in choices))
 
 
 def _exact_eta(choices: Choices, i: int, k: int) -> Fraction:
@@ -225,9 +250,15 @@ def _exact_eta(choices: Choices, i: int, k: int) -> Fraction:
     return _cached_eta(tuple(sorted(kinds)), int(choices.common[i]), k)
 
 
-def _distinct_choices(choices: Choices, rows: Indices) -> Indices:
-    kinds = np.column_stack([choices.sizes, choices.values, choices.common])[rows]
-    return rows[distinct_rows(kinds)[0]]
+def _possibly_smallest(choices: Choices, k: int) -> Indices:
+    """Return choices among which the smallest eta is, within the precision of floating point."""
+    kinds = np.column_stack([choices.values, choices.common])
+    reached = _etas(_select(choices, distinct_rows(kinds)[0]), k).min(initial=1.0)
+    rows = _possibly_below(choices, k, reached)
+    rows = rows[distinct_rows(np.column_stack([choices.sizes, kinds])[rows])[0]]
+    etas = _etas(_select(choices, rows), k)
+    smallest: Indices = rows[etas < etas.min(initial=1.0) + DOUBT]
+    return smallest
 
 
 def _etas(choices: Choices, k: int) -> Floats:
@@ -249,15 +280,14 @@ def _failing_shares(members: Counts, common: int, k: int) -> Floats:
         Size and class values of each EC.
     """
     below = _below(members.shape[1], common, k)
-    numbers = below.numbers.astype(np.float64)
     tables, labels = zip(
         *(_sum_shares(members[:, i], common, k) for i in range(members.shape[1])), strict=True
     )
     failing = np.empty(len(members))
-    step = max(BLOCK // max(len(numbers), 1), 1)
+    step = max(BLOCK // max(len(below.rounded), 1), 1)
     for start in range(0, len(members), step):
         block = slice(start, start + step)
-        terms = numbers
+        terms = below.rounded
         for table, label, sums in zip(tables, labels, below.sums.T, strict=True):
             terms = terms * table[label[block]][:, sums]
         failing[block] = terms.sum(axis=1)
@@ -299,51 +329,63 @@ def _ways(size: int, values: int, common: int, total: int) -> int:
 @cache
 def _below(members: int, common: int, k: int) -> _Below:
     """Count the tuples of common counts whose join is below k, by the sums of each member's counts."""
-    table = _excess_table(members, common, k).sum(axis=-1)
-    sums = np.argwhere(table > 0)
-    return _Below(sums + common, table[tuple(sums.T)].astype(np.object_))
+    codes, numbers = _excesses(members, common, k)
+    codes, numbers = _gather(codes % k**members, numbers)
+    digits = [codes // k**i % k for i in range(members)]
+    return _Below(np.column_stack(digits) + common, numbers.tolist(), numbers.astype(np.float64))
 
 
 @cache
-def _excess_table(members: int, common: int, k: int) -> npt.NDArray[Any]:
-    """Count tuples of common counts by their excess over 1: the sum for each member, and the join's.
+def _excesses(members: int, common: int, k: int) -> tuple[Counts, npt.NDArray[Any]]:
+    """Count tuples of common counts by their excess over 1: each member's sum, and the join's rows.
 
-    The join's excess is its rows less one for each common value. A value with counts a_1, ..., a_p
-    adds a_i - 1 to member i's sum and their product less 1 to the join's.
+    A value with counts a_1, ..., a_p adds a_i - 1 to member i and their product less 1 to the join,
+    which in all must stay below k - common. No member's excess is larger than the join's.
+
+    Returns
+    -------
+    codes : int64 ndarray of shape (states,)
+        In base k, ascending: the join's excess first, then those of the members.
+    numbers : int64 or object ndarray of shape (states,)
     """
-    if max(k, 1) ** (members + 1) > MAX_CELLS:
-        raise _too_costly()
     if common == 0:
-        table = np.zeros((max(k, 1),) * (members + 1), dtype=np.int64)
-        table[(0,) * (members + 1)] = 1
-        return table
-    width = max(k - common, 0)
-    before = _excess_table(members, common - 1, k)[(slice(width),) * (members + 1)]
-    steps = _steps(members, width)
-    if before.size * len(steps) > MAX_ADDITIONS:
-        raise _too_costly()
-    if float(before.sum()) * len(steps) >= 2.0**62:
-        before = before.astype(np.object_)
-    after = np.zeros_like(before)
-    for step in steps:
-        after[tuple(slice(excess, None) for excess in step)] += before[
-            tuple(slice(width - excess) for excess in step)
-        ]
-    return after
+        return np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
+    codes, numbers = _excesses(members, common - 1, k)
+    steps = _steps(members, k, common)
+    room = [k - common - step // k**members for step in steps]
+    ends = np.searchsorted(codes // k**members, room)
+    _refuse_if_too_costly(int(ends.sum()), MAX_TERMS)
+    if float(numbers.sum()) * len(steps) >= EXACT:
+        numbers = numbers.astype(np.object_)
+    grown = [codes[:end] + step for step, end in zip(steps, ends, strict=True)]
+    repeated = [numbers[:end] for end in ends]
+    return _gather(np.concatenate([codes[:0], *grown]), np.concatenate([numbers[:0], *repeated]))
 
 
-def _steps(members: int, width: int) -> list[tuple[int, ...]]:
-    """List every way to choose one value's counts, less 1, with their product less 1 below the width."""
-    chosen: list[tuple[tuple[int, ...], int]] = [((), 1)]
-    for _ in range(members):
+def _steps(members: int, k: int, common: int) -> list[int]:
+    """Code every way to choose the counts of one value when each other common value adds at least 1 row."""
+    chosen = [(0, 1)]
+    for i in range(members):
         chosen = [
-            ((*counts, a - 1), rows * a) for counts, rows in chosen for a in range(1, width // rows + 1)
+            (code + (a - 1) * k**i, rows * a)
+            for code, rows in chosen
+            for a in range(1, (k - common) // rows + 1)
         ]
-    return [(*counts, rows - 1) for counts, rows in chosen]
+        _refuse_if_too_costly(k ** (members + 1), 2**62)
+    return [code + (rows - 1) * k**members for code, rows in chosen]
 
 
-def _too_costly() -> InfeasibleError:
-    return InfeasibleError(
-        "delta-selectivity has too many choices of equivalence classes to be checked. Ask for fewer "
-        "fragments or a smaller k, use a class attribute with fewer values, or another enforcement."
-    )
+def _gather(codes: Counts, numbers: npt.NDArray[Any]) -> tuple[Counts, npt.NDArray[Any]]:
+    """Add up the numbers of equal codes; codes ascending."""
+    order = np.argsort(codes, kind="stable")
+    codes, numbers = codes[order], numbers[order]
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    return codes[starts], np.add.reduceat(numbers, starts) if len(starts) else numbers
+
+
+def _refuse_if_too_costly(work: int, limit: int) -> None:
+    if work > limit:
+        raise InfeasibleError(
+            f"delta-selectivity has too much to count: {work:,}, where at most {limit:,} can be handled. "
+            "Ask for fewer fragments or a smaller k, or use a class attribute with fewer values."
+        )

@@ -108,7 +108,13 @@ class Step(Generic[P, R]):
         from prefect import task  # noqa: PLC0415 - a plain run does without it
         from prefect.cache_policies import NO_CACHE  # noqa: PLC0415
 
-        recorded = task(name=self.name, description=self.__doc__, cache_policy=NO_CACHE, persist_result=False)
+        recorded = task(
+            name=self.name,
+            task_run_name=self.name,
+            description=self.__doc__,
+            cache_policy=NO_CACHE,
+            persist_result=False,
+        )
         return cast("Callable[Concatenate[Path, P], R]", recorded(self._run))
 
 

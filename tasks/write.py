@@ -38,13 +38,13 @@ def _write_fragment(
 def _write_csv(
     connection: duckdb.DuckDBPyConnection, number: int, features: list[str], class_name: str, path: Path
 ) -> None:
-    """Repeat each line as often as it has records; the stored order of lines is kept."""
-    cells = ", ".join(f"nullif(cells.{quoted(name)}, '') AS {quoted(name)}" for name in features)
+    """Repeat each line as often as it has records; the order of lines is kept."""
+    cells = [f"nullif(f{index}, '') AS {quoted(name)}" for index, name in enumerate(features, 1)]
     connection.execute(f"""
         COPY (
-            SELECT * EXCLUDE (":records", ":record") FROM (
-                SELECT *, unnest(range(":records")) AS ":record" FROM (
-                    SELECT {cells}, class_value AS {quoted(class_name)}, records AS ":records"
+            SELECT {", ".join(cells)}, class_value AS {quoted(class_name)} FROM (
+                SELECT *, unnest(range(records)) FROM (
+                    SELECT cells.*, class_value, records
                     FROM published_{number} JOIN regions_{number} AS cells ON cells.rowid = ec
                     ORDER BY line
                 )
@@ -56,12 +56,15 @@ def _write_csv(
 def _write_parquet(
     connection: duckdb.DuckDBPyConnection, number: int, features: list[str], class_name: str, path: Path
 ) -> None:
-    cells = ", ".join(f"cells.{quoted(name)}" for name in features)
+    cells = [f"f{index} AS {quoted(name)}" for index, name in enumerate(features, 1)]
     connection.execute(f"""
         COPY (
-            SELECT {cells}, class_value AS {quoted(class_name)}
-            FROM published_{number} JOIN typed_regions_{number} AS cells ON cells.rowid = ec, range(records)
-            ORDER BY line
+            SELECT {", ".join(cells)}, class_value AS {quoted(class_name)} FROM (
+                SELECT cells.*, class_value
+                FROM published_{number}
+                JOIN typed_regions_{number} AS cells ON cells.rowid = ec, range(records)
+                ORDER BY line
+            )
         ) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)
     """)
 

@@ -25,7 +25,7 @@ def prefect_engine(tmp_path_factory):
 
 @pytest.fixture
 def small_table():
-    """A table of 400 records whose joins must be mended: six class values, mixed kinds, missing values."""
+    """A table of 400 records whose joins must be mended: six class values, all kinds, missing values."""
     rng = np.random.default_rng(7)
     rows = 400
     label = rng.choice(list("abcdef"), size=rows, p=[0.4, 0.25, 0.15, 0.1, 0.07, 0.03])
@@ -37,7 +37,9 @@ def small_table():
             "weight": np.where(rng.random(rows) < 0.1, np.nan, np.round(rng.normal(70, 9, rows) + shift, 1)),
             "size": rng.normal(170, 8, rows).round(2) - shift,
             "city": rng.choice(["Bonn", 'Sankt "A", {b}', "Oslo", "[x", "Ulm or missing"], rows),
-            "colour, eyes": np.where(rng.random(rows) < 0.2, "", rng.choice(["brown", "blue", "green"], rows)),
+            "colour, eyes": np.where(
+                rng.random(rows) < 0.2, "", rng.choice(["brown", "blue", "green"], rows)
+            ),
             "visits": rng.poisson(2 + shift),
             "group": label,
         }

@@ -1,0 +1,218 @@
+"""Builds a published folder by hand, from released cells and class counts, without the project's writer."""
+
+import csv
+import hashlib
+import itertools
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+
+PARQUET_TYPES = {
+    "integer": "STRUCT(lower BIGINT, upper BIGINT, missing BOOLEAN)",
+    "decimal": "STRUCT(lower DOUBLE, upper DOUBLE, missing BOOLEAN)",
+    "categorical": "VARCHAR[]",
+    "class": "VARCHAR",
+}
+
+
+class Range(NamedTuple):
+    lower: float | None
+    upper: float | None
+    missing: bool = False
+
+    @property
+    def text(self):
+        if self.lower is None:
+            return ""
+        single = self.lower == self.upper
+        return (repr(self.lower) if single else f"[{self.lower!r}, {self.upper!r}]") + suffix(self)
+
+    @property
+    def value(self):
+        return self._asdict()
+
+
+class Categories(NamedTuple):
+    values: tuple[str, ...]
+    missing: bool = False
+
+    @property
+    def text(self):
+        if not self.values:
+            return ""
+        first = self.values[0]
+        plain = len(self.values) == 1 and first and first[0] not in "[{" and not first.endswith(" or missing")
+        members = ", ".join(json.dumps(value, ensure_ascii=False) for value in sorted(self.values))
+        return (first if plain else "{" + members + "}") + suffix(self)
+
+    @property
+    def value(self):
+        return [*sorted(self.values), *[None] * (self.missing or not self.values)]
+
+
+def suffix(cell):
+    return " or missing" if cell.missing else ""
+
+
+class ClassOf(NamedTuple):
+    """An equivalence class: a cell per feature, and how many records have each class value."""
+
+    cells: Sequence[Range | Categories]
+    counts: dict[str, int]
+
+
+class Fragment(NamedTuple):
+    features: dict[str, str]  # name -> kind
+    classes: Sequence[ClassOf]
+
+
+@dataclass
+class Table:
+    """A fragment as it will be written; the same rows twice, so that damage can be done to one format."""
+
+    names: list[str]
+    types: list[str]
+    csv: list[list[str]]
+    parquet: list[list[Any]]
+
+
+@dataclass
+class Release:
+    manifest: dict[str, Any]
+    tables: list[Table]
+
+    def write(self, folder: Path) -> Path:
+        """Write all files; the manifest's hashes are made to fit, whatever was done to the tables."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, (table, entry) in enumerate(zip(self.tables, self.manifest["fragments"], strict=True), 1):
+            paths = {kind: folder / f"fragment_{number}.{kind}" for kind in ("csv", "parquet")}
+            write_csv(paths["csv"], table)
+            write_parquet(paths["parquet"], table)
+            entry["sha256"] = {kind: sha256(path) for kind, path in paths.items()}
+        (folder / "release.json").write_text(json.dumps(self.manifest), encoding="utf-8")
+        return folder
+
+
+def write_csv(path: Path, table: Table) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(table.names)
+        writer.writerows(table.csv)
+
+
+def write_parquet(path: Path, table: Table) -> None:
+    with duckdb.connect() as connection:
+        columns = ", ".join(
+            '"' + name.replace('"', '""') + '" ' + kind
+            for name, kind in zip(table.names, table.types, strict=True)
+        )
+        connection.execute(f"CREATE TABLE fragment ({columns})")
+        if table.parquet:
+            places = ", ".join("?" * len(table.names))
+            connection.executemany(f"INSERT INTO fragment VALUES ({places})", table.parquet)
+        connection.table("fragment").to_parquet(str(path))
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def build(fragments: Sequence[Fragment], *, k: int, class_attribute: str = "class", delta=None) -> Release:
+    """Return a release of these fragments; class values are per class where a delta is given."""
+    tables = [table_of(fragment, class_attribute, per_class=delta is not None) for fragment in fragments]
+    return Release(manifest_of(fragments, k, class_attribute, delta), tables)
+
+
+def table_of(fragment: Fragment, class_attribute: str, *, per_class: bool) -> Table:
+    rows = []
+    for cells, counts in fragment.classes:
+        listed = list(itertools.chain.from_iterable([value] * n for value, n in counts.items()))
+        if per_class:
+            listed = [*counts, *[None] * (len(listed) - len(counts))]
+        rows += [(cells, value) for value in listed]
+    texts = [[*[cell.text for cell in cells], class_text(value)] for cells, value in rows]
+    order = sorted(range(len(rows)), key=lambda row: [text.encode() for text in texts[row]])
+    return Table(
+        names=[*fragment.features, class_attribute],
+        types=[PARQUET_TYPES[kind] for kind in (*fragment.features.values(), "class")],
+        csv=[texts[row] for row in order],
+        parquet=[[*[cell.value for cell in rows[row][0]], rows[row][1]] for row in order],
+    )
+
+
+def class_text(value: str | None) -> str:
+    return "" if value is None else Categories((value,)).text
+
+
+def manifest_of(fragments: Sequence[Fragment], k: int, class_attribute: str, delta) -> dict[str, Any]:
+    sizes = [[sum(counts.values()) for _, counts in fragment.classes] for fragment in fragments]
+    records = sum(sizes[0])
+    joins = [None, None] if delta is not None else smallest(fragments)
+    entries = [
+        {
+            "csv": f"fragment_{number}.csv",
+            "parquet": f"fragment_{number}.parquet",
+            "features": list(fragment.features),
+            "equivalence_classes": len(size),
+            "smallest_class": min(size),
+        }
+        for number, (fragment, size) in enumerate(zip(fragments, sizes, strict=True), 1)
+    ]
+    empty = {"asked": None, "achieved": None}
+    return {
+        "name": "by hand",
+        "version": "20261127T030000Z",
+        "unjoin_version": "0",
+        "records": records,
+        "class": class_attribute,
+        "class_values": "per_record" if delta is None else "per_class",
+        "enforcement": "none" if delta is None else "delta_selectivity",
+        "columns": [
+            {"name": name, "kind": kind, "fragment": number}
+            for number, fragment in enumerate(fragments, 1)
+            for name, kind in fragment.features.items()
+        ],
+        "guarantees": {
+            "k": {"asked": k, "achieved": min(map(min, sizes))},
+            "guarantee": {"asked": "join", "achieved": "join"},
+            "delta": {"asked": delta, "achieved": None},
+            "l": empty,
+            "l_model": empty,
+            "t": empty,
+        },
+        "fragments": entries,
+        "joins": {
+            "smallest_join": joins[0],
+            "smallest_records": joins[1],
+            "choices": prod(1 + len(size) for size in sizes) - 1 - sum(map(len, sizes)),
+        },
+        "changed_class_values": {"total": 0, "share": 0.0, "per_fragment": [0] * len(fragments)},
+        "suppressed_records": 0,
+        "measures": {"information_loss": {"fragmented": 0.25, "unfragmented": 0.5}},
+        "limits": {"max_information_loss": None, "max_changed_class_values": None},
+        "config_sha256": "0" * 64,
+        "versions": {},
+        "validation": {"success": True, "path": "validation"},
+    }
+
+
+def smallest(fragments: Sequence[Fragment]) -> list[int | None]:
+    """Return the smallest join with rows and the fewest records it rests on, by the definition."""
+    joins, records = [], []
+    for chosen in choices(fragments):
+        common = set.intersection(*(set(counts) for counts in chosen))
+        if common:
+            joins.append(sum(prod(counts[value] for counts in chosen) for value in common))
+            records += [sum(counts[value] for value in common) for counts in chosen]
+    return [min(joins, default=None), min(records, default=None)]
+
+
+def choices(fragments: Sequence[Fragment]) -> Iterable[tuple[dict[str, int], ...]]:
+    for size in range(2, len(fragments) + 1):
+        for subset in itertools.combinations(fragments, size):
+            yield from itertools.product(*([each.counts for each in one.classes] for one in subset))

@@ -1,0 +1,274 @@
+"""The configuration: what is refused and how it is said, what overrides do, where paths start."""
+
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from tasks.config import Config, parse_config, read_config
+from tasks.errors import ConfigurationError
+
+MINIMAL = """\
+[input]
+path = "data/table.csv"
+[columns]
+class = "group"
+features = "rest"
+[privacy]
+k = 5
+[output]
+name = "trial"
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Write a configuration file."""
+
+    def _file(text=MINIMAL):
+        path = tmp_path / "release.toml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return _file
+
+
+def settings(section, **changes):
+    """Return minimal settings with some of a section changed; None takes a setting away."""
+    minimal = {
+        "input": {"path": "table.csv"},
+        "columns": {"class": "group", "features": "rest"},
+        "privacy": {"k": 5},
+        "output": {"name": "trial"},
+    }
+    changed = minimal.get(section, {}) | changes
+    return minimal | {section: {key: value for key, value in changed.items() if value is not None}}
+
+
+def faults(given):
+    """Return the faults of settings, a line each."""
+    with pytest.raises(ConfigurationError) as caught:
+        parse_config(given)
+    return str(caught.value).splitlines()
+
+
+def test_defaults_are_the_documented_ones():
+    config = parse_config(settings("run"))
+    assert config.input.missing == ("",)
+    assert (config.privacy.guarantee, config.privacy.enforcement) == ("join", "dependency_graph")
+    assert (config.fragmentation.fragments, config.fragmentation.bins) == (2, 10)
+    assert (config.anonymization.mode, config.anonymization.bounds) == ("strict", "tight")
+    assert (config.run.seed, config.run.keep_workspace, config.run.engine) == (0, False, "prefect")
+    assert config.limits.max_information_loss is None
+
+
+@pytest.mark.parametrize(
+    ("section", "setting"),
+    [
+        ("input", "path"),
+        ("columns", "class"),
+        ("columns", "features"),
+        ("privacy", "k"),
+        ("output", "name"),
+    ],
+)
+def test_what_has_no_default_must_be_set(section, setting):
+    assert faults(settings(section, **{setting: None})) == [f"{section}.{setting}: must be set"]
+
+
+@pytest.mark.parametrize("section", ["input", "columns", "privacy", "output"])
+def test_a_missing_section_is_named(section):
+    given = settings("run")
+    del given[section]
+    assert faults(given) == [f"{section}: must be set"]
+
+
+@pytest.mark.parametrize(
+    "section", ["input", "columns", "privacy", "fragmentation", "anonymization", "limits", "output", "run"]
+)
+def test_unknown_settings_are_refused(section):
+    assert faults(settings(section, colour="red")) == [f"{section}.colour: is not a setting"]
+
+
+def test_unknown_sections_are_refused():
+    assert faults(settings("colours", red=1)) == ["colours: is not a setting"]
+
+
+@pytest.mark.parametrize(
+    ("section", "setting", "value"),
+    [
+        ("input", "format", "xls"),
+        ("input", "delimiter", ""),
+        ("input", "delimiter", "::"),
+        ("input", "encoding", "ebcdic"),
+        ("columns", "class", ""),
+        ("columns", "class", ["group"]),
+        ("columns", "features", "all"),
+        ("columns", "features", ["a", ""]),
+        ("columns", "types", {"a": "numerical"}),
+        ("privacy", "k", 1),
+        ("privacy", "k", "ten"),
+        ("privacy", "guarantee", "hope"),
+        ("privacy", "enforcement", "force"),
+        ("fragmentation", "fragments", 0),
+        ("fragmentation", "bins", 1),
+        ("anonymization", "algorithm", "magic"),
+        ("anonymization", "mode", "lax"),
+        ("anonymization", "bounds", "loose"),
+        ("limits", "max_information_loss", 1.5),
+        ("limits", "max_changed_class_values", -0.1),
+        ("output", "name", "../up"),
+        ("output", "name", ".hidden"),
+        ("output", "name", "two words"),
+        ("run", "seed", -1),
+        ("run", "engine", "steam"),
+        ("run", "keep_workspace", "perhaps"),
+    ],
+)
+def test_a_value_that_is_not_allowed_is_named_by_its_setting(section, setting, value):
+    assert all(
+        line.startswith(f"{section}.{setting}") for line in faults(settings(section, **{setting: value}))
+    )
+
+
+@pytest.mark.parametrize(
+    "privacy", [{"delta": 0.5}, {"enforcement": "delta_selectivity"}, {"enforcement": "none", "delta": 1}]
+)
+def test_delta_belongs_to_delta_selectivity(privacy):
+    expected = 'privacy: delta is needed with enforcement = "delta_selectivity", and only there'
+    assert faults(settings("privacy", **privacy)) == [expected]
+
+
+@pytest.mark.parametrize("delta", [0.0, -0.5, 1.01])
+def test_delta_is_a_share(delta):
+    found = faults(settings("privacy", enforcement="delta_selectivity", delta=delta))
+    assert [line.partition(":")[0] for line in found] == ["privacy.delta"]
+
+
+def test_all_faults_are_told_together():
+    given = settings("privacy", k=1) | {"output": {}, "run": {"seed": -1, "pace": 3}}
+    found = {line.partition(":")[0] for line in faults(given)}
+    assert found == {"privacy.k", "output.name", "run.seed", "run.pace"}
+
+
+def test_a_configuration_cannot_be_changed():
+    config = parse_config(settings("run"))
+    with pytest.raises(ValidationError, match="frozen"):
+        config.privacy.k = 2
+
+
+def test_the_file_name_tells_the_format_unless_it_is_given():
+    formats = {
+        name: parse_config(settings("input", path=name)).input.written_as
+        for name in ("a.csv", "a.CSV.gz", "a.txt", "a.tsv.gz", "a.parquet", "a.b.pq")
+    }
+    assert list(formats.values()) == ["csv", "csv", "csv", "tsv", "parquet", "parquet"]
+    assert parse_config(settings("input", path="a.data", format="tsv")).input.separator == "\t"
+    with pytest.raises(ConfigurationError, match=r"input\.format: cannot be told"):
+        _ = parse_config(settings("input", path="a.data")).input.written_as
+
+
+# Files
+
+
+def test_relative_paths_start_from_the_folder_of_the_configuration(file, tmp_path, monkeypatch):
+    path = file()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    config = read_config(Path("..") / path.name)
+    assert config.input.path == tmp_path / "data" / "table.csv"
+    assert config.output.directory == tmp_path / "releases"
+    assert config.run.workspace == tmp_path / "workspace"
+
+
+def test_absolute_paths_stay(file, tmp_path):
+    text = MINIMAL.replace("data/table.csv", "/data/table.csv").replace(
+        'name = "t', 'directory = "/out"\nname = "t'
+    )
+    config = read_config(file(text))
+    assert (config.input.path, config.output.directory) == (Path("/data/table.csv"), Path("/out"))
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"[input\n", "is not TOML"),
+        (b"[input]\n[input]\n", "is not TOML"),
+        (b"\xff\xfe[\x00", "is not a text file in UTF-8"),
+        (b"", "input: must be set"),
+    ],
+)
+def test_a_file_that_is_no_configuration(tmp_path, content, told):
+    (tmp_path / "release.toml").write_bytes(content)
+    with pytest.raises(ConfigurationError, match=told):
+        read_config(tmp_path / "release.toml")
+
+
+def test_a_file_that_cannot_be_read(tmp_path):
+    with pytest.raises(ConfigurationError, match=r"gone\.toml: cannot be read"):
+        read_config(tmp_path / "gone.toml")
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        read_config(tmp_path)
+
+
+# Overrides
+
+
+@pytest.mark.parametrize(
+    ("override", "section", "setting", "value"),
+    [
+        ("privacy.k=10", "privacy", "k", 10),
+        ("privacy.k = 10", "privacy", "k", 10),
+        ("output.name=other", "output", "name", "other"),
+        ('output.name="other"', "output", "name", "other"),
+        ("run.keep_workspace=true", "run", "keep_workspace", True),
+        ('columns.features=["a", "b"]', "columns", "features", ("a", "b")),
+        ("limits.max_information_loss=0.5", "limits", "max_information_loss", 0.5),
+        ("input.delimiter==", "input", "delimiter", "="),
+    ],
+)
+def test_an_override_replaces_one_setting(file, override, section, setting, value):
+    config = read_config(file(), [override])
+    assert getattr(getattr(config, section), setting) == value
+    untouched = "columns" if section == "privacy" else "privacy"
+    assert getattr(config, untouched) == getattr(read_config(file()), untouched)
+
+
+def test_the_last_override_wins_and_paths_start_from_the_folder(file, tmp_path):
+    config = read_config(file(), ["privacy.k=7", "privacy.k=9", "output.directory=out"])
+    assert config.privacy.k == 9
+    assert config.output.directory == tmp_path / "out"
+
+
+@pytest.mark.parametrize("override", ["privacy.k", "k=10", "=", "", "privacy=3"])
+def test_an_override_that_cannot_be_understood(file, override):
+    with pytest.raises(ConfigurationError, match=r"must look like section\.key=value"):
+        read_config(file(), [override])
+
+
+@pytest.mark.parametrize("override", ["privacy.colour=red", "colours.red=1", "privacy.k=1"])
+def test_an_override_is_checked_like_the_file(file, override):
+    with pytest.raises(ConfigurationError, match=override.partition("=")[0].partition(".")[0]):
+        read_config(file(), [override])
+
+
+# The digest
+
+
+def test_the_digest_tells_what_shapes_a_release_and_nothing_else():
+    def digest(section="run", **changes):
+        return parse_config(settings(section, **changes)).sha256
+
+    assert digest() == digest("run", seed=9, engine="plain") == digest("output", directory="elsewhere")
+    assert digest() == digest("input", path="other.csv")
+    assert (
+        len({digest(), digest("privacy", k=6), digest("columns", drop=["a"]), digest("output", name="o")})
+        == 4
+    )
+
+
+def test_a_configuration_survives_json_as_prefect_hands_it_on():
+    config = parse_config(settings("columns", types={"a": "categorical"}, identifiers=["id"]))
+    assert Config.model_validate(json.loads(config.model_dump_json(by_alias=True))) == config

@@ -1,0 +1,75 @@
+"""Whether the two files of a fragment say the same, cell by cell, compared as values rather than as text."""
+
+from typing import NamedTuple
+
+from validations.groups import Groups
+
+
+class Agreement(NamedTuple):
+    """How the Parquet file compares with the CSV file.
+
+    Attributes
+    ----------
+    differing
+        Groups of rows with the same values whose number differs between the files.
+    misplaced
+        Groups of the Parquet file that are torn apart, or stand before one that the CSV's order puts first.
+    """
+
+    differing: int
+    misplaced: int
+
+
+def agreement(csv: Groups, parquet: Groups) -> Agreement:
+    """Compare the groups of the two files of a fragment, which must have the same columns in the same order.
+
+    Parameters
+    ----------
+    csv, parquet
+        The groups; the Parquet columns have the types of `validations.cell_grammar.KIND_TYPES`.
+    """
+    class_value = _values(csv)[csv.kinds.index("class")] if csv.class_column else "NULL"
+    row = csv.row(f"""
+        WITH {_equal_classes(csv, parquet)},
+        all_groups AS (
+            SELECT 'csv' AS format, ec, {class_value} AS class, n, NULL AS first_line, NULL AS last_line,
+                   row_number() OVER (ORDER BY {csv.columns}) AS place
+            FROM {csv.table}
+            UNION ALL
+            SELECT 'parquet', ec, {csv.class_column or "NULL"}, n, first_line, last_line, NULL
+            FROM {parquet.table}),
+        paired AS (
+            SELECT sum(n) FILTER (format = 'csv') AS csv_rows, sum(n) FILTER (format = 'parquet') AS rows,
+                   min(first_line) AS first_line, max(last_line) AS last_line, min(place) AS place
+            FROM all_groups JOIN equal_classes USING (format, ec) GROUP BY equal, class),
+        in_order AS (
+            SELECT first_line > lag(first_line, 1, -1) OVER (ORDER BY place) AS after FROM paired
+            WHERE csv_rows > 0 AND rows > 0)
+        SELECT (SELECT count(*) FROM paired WHERE csv_rows IS DISTINCT FROM rows),
+               (SELECT count(*) FROM paired WHERE last_line - first_line + 1 <> rows)
+               + (SELECT count(*) FROM in_order WHERE NOT after)""")
+    return Agreement(differing=int(row[0]), misplaced=int(row[1]))
+
+
+def _equal_classes(csv: Groups, parquet: Groups) -> str:
+    """Return a CTE that gives the ECs of both files that have equal cells the same number."""
+    return f"""equal_classes AS (
+            SELECT format, ec, min(2 * ec + (format = 'csv')::INTEGER)
+                                   OVER (PARTITION BY {csv.cells}) AS equal
+            FROM (SELECT 'csv' AS format, ec, {_as_values(csv)} FROM {csv.table} WHERE first_line = ec
+                  UNION ALL
+                  SELECT 'parquet', ec, {_as_values(parquet)} FROM {parquet.table} WHERE first_line = ec))"""
+
+
+def _as_values(groups: Groups) -> str:
+    return ", ".join(f"{value} AS c{place}" for place, value in enumerate(_values(groups), 1))
+
+
+def _values(groups: Groups) -> list[str]:
+    columns = groups.columns.split(", ")
+    if groups.format == "csv":
+        return [f"{kind}_cell({column})" for kind, column in zip(groups.kinds, columns, strict=True)]
+    return [
+        f"coalesce({column}::VARCHAR, '')" if kind == "undeclared" else column
+        for kind, column in zip(groups.kinds, columns, strict=True)
+    ]

@@ -1,0 +1,117 @@
+"""Class counts: how often each class value occurs in each equivalence class (EC), as tables in DuckDB."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import duckdb
+
+from validations.groups import Groups
+
+LARGEST_WORK = 200_000_000_000
+"""Most multiplications of class counts in one comparison of all pairs; about three minutes on two cores."""
+
+LARGEST_SUPPORTS = 500_000_000
+"""Most pairs of supports in one comparison."""
+
+SMALL_NUMBERS = 2**31
+"""What fits the SQL type INTEGER is below this."""
+
+
+class TooCostlyError(Exception):
+    """A check that would take longer than its bound allows; the message says which bound."""
+
+
+class ClassCounts(NamedTuple):
+    """Tables `counts_1`, `counts_2`, ... of distinct class counts: `id`, then v0, v1, ... per class value.
+
+    Attributes
+    ----------
+    connection
+        Where the tables are.
+    fragments
+        How many fragments there are.
+    values
+        How many class values there are.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    fragments: int
+    values: int
+
+    def size(self, table: str) -> int:
+        """Return a table's number of rows."""
+        return int(self.connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])
+
+    def smallest(self, query: str) -> int | None:
+        """Return the single number that a query gives; None for NULL."""
+        value = self.connection.execute(query).fetchall()[0][0]
+        return None if value is None else int(value)
+
+    @property
+    def product(self) -> str:
+        """The SQL text of the join size of one row of table `a` and one of table `b`."""
+        return balanced_sum([f"a.v{value} * b.v{value}" for value in range(self.values)])
+
+
+def smallest_between(counts: ClassCounts, first: str, second: str) -> int | None:
+    """Return the smallest join with rows of a row of one table and a row of another; None if there is none.
+
+    Raises
+    ------
+    TooCostlyError
+        If that takes more than `LARGEST_WORK` multiplications.
+    """
+    work = counts.size(first) * counts.size(second) * counts.values
+    if work > LARGEST_WORK:
+        raise TooCostlyError(f"{work:.1e} multiplications of class counts exceed {LARGEST_WORK:.0e}")
+    if counts.values == 0:
+        return None
+    return counts.smallest(f"SELECT min(nullif({counts.product}, 0)) FROM {first} AS a, {second} AS b")
+
+
+def support(counts: ClassCounts) -> str:
+    """Return the SQL text of the support of a row of counts: a bit per class value."""
+    return f"concat({', '.join(f'(v{value} > 0)::INTEGER' for value in range(counts.values))})::BIT"
+
+
+def balanced_sum(terms: Sequence[str]) -> str:
+    """Return the SQL sum of many terms, nested in halves: one long chain would be too deep for the parser."""
+    if len(terms) < 3:  # noqa: PLR2004 (a sum of two needs no brackets)
+        return " + ".join(terms)
+    half = len(terms) // 2
+    return f"({balanced_sum(terms[:half])}) + ({balanced_sum(terms[half:])})"
+
+
+def count_classes(csv: Sequence[Groups]) -> ClassCounts:
+    """Write the class counts of every fragment's ECs, identical ones once.
+
+    Parameters
+    ----------
+    csv
+        The groups of each fragment's CSV file; each has a class column.
+    """
+    connection = csv[0].connection
+    values = " UNION ".join(f"SELECT {groups.class_column} AS class FROM {groups.table}" for groups in csv)
+    connection.execute(f"""
+        CREATE OR REPLACE TEMP TABLE class_values AS
+        SELECT class, row_number() OVER (ORDER BY class) - 1 AS code FROM ({values}) WHERE class <> ''""")
+    number = int(connection.execute("SELECT count(*) FROM class_values").fetchall()[0][0])
+    whole = _whole_numbers(csv)
+    for fragment, groups in enumerate(csv, 1):
+        wide = ", ".join(
+            f"coalesce(sum(n) FILTER (code = {code}), 0)::{whole} AS v{code}" for code in range(number)
+        )
+        connection.execute(f"""
+            CREATE OR REPLACE TEMP TABLE counts_{fragment} AS
+            SELECT row_number() OVER () AS id, *
+            FROM (SELECT DISTINCT {wide or "NULL AS none"}
+                  FROM {groups.table} AS g JOIN class_values ON class = g.{groups.class_column}
+                  GROUP BY ec)""")
+    return ClassCounts(connection, len(csv), number)
+
+
+def _whole_numbers(csv: Sequence[Groups]) -> str:
+    """Return the SQL type for class counts: the faster one if the product of two classes' records fits."""
+    sizes = " UNION ALL ".join(f"SELECT sum(n) AS records FROM {groups.table} GROUP BY ec" for groups in csv)
+    largest = csv[0].row(f"SELECT coalesce(max(records), 0) FROM ({sizes})")[0]
+    return "INTEGER" if largest**2 < SMALL_NUMBERS else "BIGINT"

@@ -1,0 +1,59 @@
+"""Promise `formats`: the CSV and the Parquet file of a fragment say the same, cell by cell."""
+
+from validations.evidence import Evidence, FragmentEvidence
+from validations.findings import ExpectNoDeviation, Finding, evidence_frame, in_words
+from validations.promises import Promises
+
+
+class ExpectFormatsToAgree(ExpectNoDeviation):
+    """Whether the two files of every fragment hold the same rows, compared as values."""
+
+
+class ExpectCellsToFollowTheGrammar(ExpectNoDeviation):
+    """Whether every cell of both files is one of the forms that a published cell can have."""
+
+
+def finding(promises: Promises, evidence: Evidence) -> Finding:
+    """Count the groups of rows that differ between the formats, and the cells that break the grammar."""
+    differing = [
+        fragment.agreement.differing if fragment.agreement else None for fragment in evidence.fragments
+    ]
+    unsound = [_unsound(fragment) for fragment in evidence.fragments]
+    achieved = (
+        in_words(sum(count or 0 for count in differing), "group", "groups")
+        + " of rows differ; "
+        + in_words(sum(count or 0 for count in unsound), "cell", "cells")
+        + " of another form"
+    )
+    if None in differing or None in unsound:
+        achieved = "could not be checked: files cannot be read or have other columns; " + achieved
+    return Finding(
+        name="formats",
+        title="The CSV and the Parquet file of every fragment say the same",
+        asked="the same rows in both files, every cell well formed",
+        achieved=achieved,
+        evidence=evidence_frame(
+            [f"fragment {number}" for number in range(1, len(evidence.fragments) + 1)],
+            differing=differing,
+            unsound=unsound,
+        ),
+        lines=len(promises.fragments),
+        judgements=(
+            ExpectFormatsToAgree(
+                column="differing",
+                max_value=0,
+                description="The CSV and the Parquet file of every fragment hold the same rows.",
+            ),
+            ExpectCellsToFollowTheGrammar(
+                column="unsound",
+                max_value=0,
+                description="Every cell has one of the forms that a published cell can have.",
+            ),
+        ),
+    )
+
+
+def _unsound(fragment: FragmentEvidence) -> int | None:
+    counts = [file.unsound for file in fragment.files]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None

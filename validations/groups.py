@@ -1,0 +1,201 @@
+"""The groups of a file: rows that are alike in every cell, counted in SQL in one pass over the file.
+
+A group has its number of rows `n`, its `first_line` and `last_line` (from 0), and `ec`, the first line of its
+equivalence class (EC): the rows that are alike in every cell but the class.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+
+from validations.promises import Promises
+from validations.published_files import (
+    Columns,
+    UnreadableError,
+    csv_columns,
+    csv_rows,
+    parquet_columns,
+    parquet_rows,
+    positions,
+)
+
+Format = Literal["csv", "parquet"]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """A table of groups in DuckDB.
+
+    Attributes
+    ----------
+    connection
+        Where the table is.
+    table
+        Its name, such as csv_1.
+    format
+        The kind of file that it was made from.
+    kinds
+        The kind of every column: integer, decimal, categorical, class, or undeclared.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    table: str
+    format: Format
+    kinds: tuple[str, ...]
+
+    @property
+    def columns(self) -> str:
+        """The SQL names of all columns."""
+        return positions(len(self.kinds))
+
+    @property
+    def cells(self) -> str:
+        """The SQL names of all columns but the class: what makes an equivalence class."""
+        return ", ".join(f"c{place}" for place, kind in enumerate(self.kinds, 1) if kind != "class") or "true"
+
+    @property
+    def class_column(self) -> str | None:
+        """The SQL name of the class column; None if there is none or more than one."""
+        return f"c{self.kinds.index('class') + 1}" if self.kinds.count("class") == 1 else None
+
+    def row(self, query: str) -> tuple[Any, ...]:
+        """Return the one row of an aggregate over the whole table."""
+        rows: list[tuple[Any, ...]] = self.connection.execute(query).fetchall()
+        return rows[0]
+
+
+class ClassCells(NamedTuple):
+    """What the class column of a file shows.
+
+    Attributes
+    ----------
+    blank
+        Records without a class value.
+    bare
+        ECs in which no record has one.
+    repeated
+        Class values that stand more than once in an EC, over all ECs.
+    """
+
+    blank: int
+    bare: int
+    repeated: int
+
+
+def read_columns(connection: duckdb.DuckDBPyConnection, path: Path) -> Columns:
+    """Return the columns of a CSV or Parquet file, or raise UnreadableError."""
+    return csv_columns(path) if path.suffix == ".csv" else parquet_columns(connection, path)
+
+
+def read_groups(
+    connection: duckdb.DuckDBPyConnection, path: Path, columns: Columns, promises: Promises, number: int
+) -> Groups:
+    """Read all rows of a fragment's file into a table of groups.
+
+    Parameters
+    ----------
+    connection
+        Gets the table.
+    path
+        The file.
+    columns
+        Its columns, see `read_columns`.
+    promises
+        Gives the columns' kinds.
+    number
+        The fragment's number, from 1.
+
+    Raises
+    ------
+    UnreadableError
+        If a row does not fit the columns.
+    """
+    kinds = dict(promises.features) | {promises.class_attribute: "class"}
+    file_format: Format = "csv" if path.suffix == ".csv" else "parquet"
+    groups = Groups(
+        connection=connection,
+        table=f"{file_format}_{number}",
+        format=file_format,
+        kinds=tuple(kinds.get(name, "undeclared") for name in columns.names),
+    )
+    source = csv_rows(path, len(columns.names))
+    if file_format == "parquet":
+        source = parquet_rows(path, len(columns.names))
+    try:
+        connection.execute(f"""
+            CREATE TEMP TABLE {groups.table} AS
+            SELECT *, min(first_line) OVER (PARTITION BY {groups.cells}) AS ec
+            FROM (SELECT {groups.columns}, count(*) AS n, min(line) AS first_line, max(line) AS last_line
+                  FROM {source} GROUP BY {groups.columns})""")
+    except duckdb.Error:
+        raise UnreadableError("its rows are not what its columns say") from None
+    return groups
+
+
+def class_sizes(groups: Groups) -> npt.NDArray[np.int64]:
+    """Return the number of records of every EC, shape (ECs,)."""
+    query = f"SELECT sum(n)::BIGINT AS n FROM {groups.table} GROUP BY ec"
+    return np.asarray(groups.connection.execute(query).fetchnumpy()["n"], dtype=np.int64)
+
+
+def class_cells(groups: Groups) -> ClassCells | None:
+    """Return what the class column shows; None if the file has not exactly one."""
+    if groups.class_column is None:
+        return None
+    blank = f"{groups.class_column} = ''" if groups.format == "csv" else f"{groups.class_column} IS NULL"
+    row = groups.row(f"""
+        WITH classes AS (SELECT ec, n, {blank} AS blank FROM {groups.table})
+        SELECT coalesce(sum(n) FILTER (blank), 0),
+               count(DISTINCT ec) - count(DISTINCT ec) FILTER (NOT blank),
+               count(*) FILTER (NOT blank AND n > 1)
+        FROM classes""")
+    return ClassCells(*(int(value) for value in row))
+
+
+def misplaced(groups: Groups) -> int:
+    """Return how many groups of a CSV file do not stand where the order by their own cells puts them."""
+    row = groups.row(f"""
+        SELECT count(*)
+        FROM (SELECT n, first_line, last_line, coalesce(sum(n) OVER (
+                  ORDER BY {groups.columns} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS place
+              FROM {groups.table})
+        WHERE first_line <> place OR last_line <> place + n - 1""")
+    return int(row[0])
+
+
+def unsound(groups: Groups) -> int:
+    """Return how many cells of distinct ECs, and class cells of distinct groups, break the grammar.
+
+    The columns of a Parquet file must have the types of `validations.cell_grammar.KIND_TYPES`.
+    """
+    cells = groups.row(
+        f"SELECT {_unsound_counts(groups, of_class=False)} FROM {_read_cells(groups)} WHERE first_line = ec"
+    )
+    classes = groups.row(f"SELECT {_unsound_counts(groups, of_class=True)} FROM {_read_cells(groups)}")
+    return int(sum(cells) + sum(classes))
+
+
+def _unsound_counts(groups: Groups, *, of_class: bool) -> str:
+    counts = ["0"]
+    for place, kind in enumerate(groups.kinds, 1):
+        if (kind == "class") == of_class:
+            sound = (
+                f"{kind}_sound(c{place}, v{place})"
+                if groups.format == "csv"
+                else f"{kind}_value_sound(v{place})"
+            )
+            counts.append(f"coalesce(count_if(NOT coalesce({sound}, false)), 0)")
+    return ", ".join(counts)
+
+
+def _read_cells(groups: Groups) -> str:
+    """Return the groups with the value of every cell as v1, v2, ... beside it."""
+    values = [
+        f"{kind}_cell(c{place}) AS v{place}" if groups.format == "csv" else f"c{place} AS v{place}"
+        for place, kind in enumerate(groups.kinds, 1)
+    ]
+    return f"(SELECT *, {', '.join(values)} FROM {groups.table})"

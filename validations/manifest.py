@@ -1,0 +1,83 @@
+"""Promise `manifest`: what release.json states as achieved is what the files show."""
+
+import math
+from typing import NamedTuple
+
+from validations.evidence import Evidence
+from validations.findings import ExpectNoDeviation, Finding, evidence_frame, in_words
+from validations.promises import Promises
+
+
+class Statement(NamedTuple):
+    """A figure that the manifest states, and what the files show; None if that could not be found."""
+
+    name: str
+    stated: float
+    found: float | None
+
+
+class ExpectStatementsToBeTrue(ExpectNoDeviation):
+    """Whether every figure that the manifest states is what the files show."""
+
+
+def statements(promises: Promises, evidence: Evidence) -> tuple[Statement, ...]:
+    """Return every figure that is stated as achieved, beside the one that the files show.
+
+    Parameters
+    ----------
+    promises
+        Holds what is stated; None is not stated.
+    evidence
+        Holds what was found.
+    """
+    shown = evidence.figures
+    pairs: list[tuple[str, float | None, float | None]] = [
+        ("k", promises.stated_k, _smallest(shown.smallest_class)),
+        ("smallest join", promises.stated_smallest_join, shown.smallest_join),
+        ("smallest record count", promises.stated_smallest_records, shown.smallest_records),
+        ("choices", promises.stated_choices, shown.choices),
+        ("delta", promises.stated_delta, shown.smallest_eta),
+    ]
+    for number, promise in enumerate(promises.fragments):
+        name = f"of fragment {number + 1}"
+        classes, smallest = shown.equivalence_classes[number], shown.smallest_class[number]
+        pairs.append((f"equivalence classes {name}", promise.equivalence_classes, classes))
+        pairs.append((f"smallest class {name}", promise.smallest_class, smallest))
+    return tuple(Statement(name, stated, found) for name, stated, found in pairs if stated is not None)
+
+
+def finding(promises: Promises, evidence: Evidence) -> Finding:
+    """Compare every stated figure with the one that the files show."""
+    stated = statements(promises, evidence)
+    untrue = [_untrue(statement) for statement in stated]
+    wrong = [statement.name for statement, fault in zip(stated, untrue, strict=True) if fault]
+    unknown = [statement.name for statement, fault in zip(stated, untrue, strict=True) if fault is None]
+    achieved = f"{untrue.count(0)} of {len(untrue)} as stated"
+    achieved += f"; otherwise: {', '.join(wrong)}" * bool(wrong)
+    achieved += f"; could not be checked: {', '.join(unknown)}" * bool(unknown)
+    return Finding(
+        name="manifest",
+        title="The figures that the release states are what its files show",
+        asked=in_words(len(stated), "stated figure", "stated figures") + " as found in the files",
+        achieved=achieved,
+        evidence=evidence_frame([statement.name for statement in stated], untrue=untrue),
+        lines=len(stated),
+        judgements=(
+            ExpectStatementsToBeTrue(
+                column="untrue",
+                max_value=0,
+                description="Every figure that the manifest states is what the files show.",
+            ),
+        ),
+    )
+
+
+def _smallest(sizes: tuple[int | None, ...]) -> int | None:
+    known = [size for size in sizes if size is not None]
+    return min(known) if len(known) == len(sizes) else None
+
+
+def _untrue(statement: Statement) -> int | None:
+    if statement.found is None:
+        return None
+    return int(not math.isclose(statement.stated, statement.found, rel_tol=1e-9))
