@@ -6,12 +6,15 @@ from itertools import combinations, islice
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from tasks.class_join import Booleans, Counts, Distinct, Indices, Witness, distinct_rows, witnesses
 
 MENDED_AT_ONCE = 100_000
+
+Numbers = Counts | npt.NDArray[np.float64]
 
 
 class Nodes(NamedTuple):
@@ -22,13 +25,13 @@ class Nodes(NamedTuple):
     fragments : ndarray of shape (nodes,)
     sizes : int64 ndarray of shape (nodes,)
         Records of each EC.
-    counts : int64 ndarray of shape (nodes, class values)
+    counts : ndarray of shape (nodes, class values)
         Class counts; enforcement changes them in place.
     """
 
     fragments: Indices
     sizes: Counts
-    counts: Counts
+    counts: Numbers
 
 
 class Condition(NamedTuple):
@@ -42,11 +45,14 @@ class Condition(NamedTuple):
         One step on the class counts of one EC, in place; enough steps always mend it.
     visible
         What of an EC's class counts the condition depends on.
+    suspects
+        Those of some nodes that may violate the condition with one node now, or while it is changed.
     """
 
     violates: Callable[[Nodes, int, Indices], Booleans]
-    change: Callable[[Counts], None]
-    visible: Callable[[Counts], Counts]
+    change: Callable[[Numbers], None]
+    visible: Callable[[Numbers], Numbers]
+    suspects: Callable[[Nodes, int, Indices], Indices]
 
 
 def nodes_of(counts: Sequence[Counts]) -> Nodes:
@@ -72,7 +78,7 @@ def components(nodes: Nodes) -> Indices:
     return np.unique(labels[: len(supports)], return_inverse=True)[1]
 
 
-def take_majority(counts: Counts) -> None:
+def take_majority(counts: Numbers) -> None:
     """Give one record of the least frequent class value the majority value, in place.
 
     Ties: the lowest class value is the majority, and of the others the lowest changes.
@@ -84,7 +90,7 @@ def take_majority(counts: Counts) -> None:
     counts[majority] += 1
 
 
-def remove_rarest(counts: Counts) -> None:
+def remove_rarest(counts: Numbers) -> None:
     """Remove the EC's least frequent class value, in place; ties: the lowest."""
     counts[_rarest(counts)] = 0
 
@@ -109,7 +115,8 @@ def walk(nodes: Nodes, seed: int, condition: Condition) -> None:
     members = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
     for component in members:
         start = int(random.integers(len(component)))
-        part = Nodes(*(field[component] for field in nodes))
+        counts = nodes.counts[component].astype(np.float64)  # products of floats are the fast ones
+        part = Nodes(nodes.fragments[component], nodes.sizes[component], counts)
         _walk_component(part, start, condition)
         nodes.counts[component] = part.counts
 
@@ -136,7 +143,7 @@ def mend_joins(nodes: Nodes, k: int) -> None:
         nodes.counts[:] = np.concatenate([fragment.vectors[fragment.labels] for fragment in fragments])
 
 
-def cheapest(members: Sequence[Counts]) -> int:
+def cheapest(members: Sequence[Numbers]) -> int:
     """Return which member has the fewest records outside its majority value, of those that have any."""
     outside = np.array([counts.sum() - counts.max() for counts in members])
     return int(np.where(outside > 0, outside, outside.max() + 1).argmin())
@@ -147,7 +154,7 @@ def _distinct(nodes: Nodes) -> list[Distinct]:
     return [Distinct.of(nodes.counts[nodes.fragments == i]) for i in np.unique(nodes.fragments)]
 
 
-def _rarest(counts: Counts) -> int:
+def _rarest(counts: Numbers) -> int:
     present = np.flatnonzero(counts)
     return int(present[counts[present].argmin()])
 
@@ -158,8 +165,8 @@ def _walk_component(nodes: Nodes, start: int, condition: Condition) -> None:
     unvisited = np.ones(len(nodes.sizes), dtype=np.bool_)
     waiting = unvisited.copy()
     waiting[start] = False
-    visited: list[int] = []
-    seen = set()
+    visited = np.empty(len(nodes.sizes), dtype=np.intp)
+    seen: set[tuple[int, int, bytes]] = set()
     for _ in range(len(unvisited)):
         current = queue.popleft() if queue else int(waiting.argmax())
         waiting[current] = False
@@ -168,28 +175,31 @@ def _walk_component(nodes: Nodes, start: int, condition: Condition) -> None:
         kind = (nodes.fragments[current], nodes.sizes[current], visible.tobytes())
         if kind in seen:
             continue
+        visited[len(seen)] = current
         seen.add(kind)
-        visited.append(current)
         neighbours = _neighbours(nodes, current, unvisited)
         queue.extend(neighbours[waiting[neighbours]].tolist())
         waiting[neighbours] = False
-        _mend_neighbours(nodes, neighbours, np.array(visited), condition)
+        _mend_neighbours(nodes, neighbours, visited[: len(seen)], condition)
 
 
 def _neighbours(nodes: Nodes, current: int, unvisited: Booleans) -> Indices:
     """Return the unvisited ECs of other fragments that have a class value in common with the current one."""
-    shared = nodes.counts[:, nodes.counts[current] > 0].any(axis=1)
+    shared = nodes.counts @ (nodes.counts[current] > 0) > 0
     return np.flatnonzero(shared & unvisited & (nodes.fragments != nodes.fragments[current]))
 
 
 def _mend_neighbours(nodes: Nodes, neighbours: Indices, visited: Indices, condition: Condition) -> None:
     """Change the neighbours that violate the condition with the last visited node; like nodes at once."""
     violating = neighbours[condition.violates(nodes, int(visited[-1]), neighbours)]
-    alike = np.column_stack([nodes.fragments, nodes.sizes, nodes.counts])[violating]
+    if not len(violating):
+        return
+    alike = np.column_stack([field[violating] for field in nodes]).astype(np.int64)
     first, labels = distinct_rows(alike)
     for label, node in enumerate(violating[first].tolist()):
         others = visited[nodes.fragments[visited] != nodes.fragments[node]]
-        while condition.violates(nodes, node, others).any():
+        suspects = condition.suspects(nodes, node, others)
+        while condition.violates(nodes, node, suspects).any():
             condition.change(nodes.counts[node])
         nodes.counts[violating[labels == label]] = nodes.counts[node]
 

@@ -8,11 +8,22 @@ import numpy as np
 
 from tasks.class_join import Booleans, Counts, Indices
 from tasks.config import Config, Strategy
-from tasks.dependency_graph import Condition, Nodes, mend_joins, nodes_of, pairs_violate, take_majority, walk
+from tasks.dependency_graph import (
+    Condition,
+    Nodes,
+    Numbers,
+    mend_joins,
+    nodes_of,
+    pairs_violate,
+    take_majority,
+    walk,
+)
 from tasks.selectivity import enforce_selectivity
 from tasks.steps import step
 from tasks.store import open_store, write_table
 from tasks.tables import read_class_counts, read_domains, write_class_counts
+
+FEW = 8  # of all ECs, one in so many: these are picked out before they are multiplied
 
 
 class Enforced(NamedTuple):
@@ -64,7 +75,7 @@ def enforce(strategy: Strategy, counts: Sequence[Counts], k: int, delta: float |
     if len(counts) > 1:
         _apply(strategy, nodes, k, delta, seed)
     ends = np.cumsum([len(fragment) for fragment in counts])[:-1]
-    after = tuple(np.split(nodes.counts, ends))
+    after = tuple(np.split(nodes.counts.astype(np.int64), ends))
     lost = [np.maximum(old - new, 0).sum() for old, new in zip(counts, after, strict=True)]
     return Enforced(
         counts=after,
@@ -94,12 +105,32 @@ def _enforce_joins(nodes: Nodes, k: int, seed: int) -> None:
     """Walk over the pairs first, then mend what larger choices still violate."""
 
     def violates(nodes: Nodes, node: int, others: Indices) -> Booleans:
-        joined: Counts = np.minimum(nodes.counts[others], k) @ np.minimum(nodes.counts[node], k)
+        joined = _joined(nodes, node, others)
         return (joined > 0) & (joined < k)
 
+    def suspects(nodes: Nodes, node: int, others: Indices) -> Indices:
+        return others[_may_fall_below(nodes.counts[node], nodes.counts[others] > 0, k)]
+
     if pairs_violate(nodes, k):
-        walk(nodes, seed, Condition(violates, take_majority, visible=np.asarray))
+        walk(nodes, seed, Condition(violates, take_majority, visible=np.asarray, suspects=suspects))
     mend_joins(nodes, k)
+
+
+def _joined(nodes: Nodes, node: int, others: Indices) -> Numbers:
+    """Return the rows that one EC and each of some others join to."""
+    counts = nodes.counts[node]
+    if len(others) > len(nodes.counts) // FEW:
+        return np.asarray((nodes.counts @ counts)[others])
+    return np.asarray(nodes.counts[others] @ counts)
+
+
+def _may_fall_below(counts: Numbers, supports: Booleans, k: int) -> Booleans:
+    """Return the supports in which an EC has fewer than k records, now or while they take its majority value.
+
+    A join holds at least the records that the EC has in the other's support; records that take the
+    majority value never leave a support that has it.
+    """
+    return (supports @ counts < k) | ~supports[:, counts.argmax()]
 
 
 @step("make joins safe")

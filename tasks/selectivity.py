@@ -139,9 +139,13 @@ def enforce_selectivity(nodes: Nodes, k: int, delta: float, seed: int) -> None:
         return _insufficient_pairs(nodes, node, others, k, least)
 
     _kinds(nodes)  # refuses what is too costly before the work, not after
-    walk(nodes, seed, Condition(violates, remove_rarest, visible=np.sign))
+    walk(nodes, seed, Condition(violates, remove_rarest, visible=np.sign, suspects=_all))
     while _mend_choices(nodes, k, least):
         pass
+
+
+def _all(_: Nodes, __: int, others: Indices) -> Indices:
+    return others
 
 
 def _mend_choices(nodes: Nodes, k: int, least: Fraction) -> bool:
