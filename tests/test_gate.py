@@ -1,7 +1,9 @@
 """The gate finds the damage that was done to a published folder, and nothing that does not follow from it."""
 
+import ast
 import copy
 import json
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -546,3 +548,13 @@ def test_a_suite_that_lost_expectations_never_passes(kept, monkeypatch):
         lambda name, expectations: suite(name=name, expectations=expectations[:kept]),
     )
     assert not judged_alone(finding_of([3, 5], 2))
+
+
+def test_the_gate_shares_no_code_with_what_it_checks():
+    allowed = {"tasks.errors", "tasks.config", "tasks.store", "tasks.steps"}
+    for module in Path(suites.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(module.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tasks"):
+                assert node.module in allowed, module.name
+            if isinstance(node, ast.Import):
+                assert not any(name.name.startswith("tasks") for name in node.names), module.name

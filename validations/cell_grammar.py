@@ -14,54 +14,54 @@ KIND_TYPES = {
 }
 
 _NUMERIC = r"""
-CREATE TEMP MACRO {kind}_bounds(t) AS ltrim(replace(t, ' or missing', ''), '[');
-CREATE TEMP MACRO {kind}_cell(t) AS {{
+CREATE MACRO {kind}_bounds(t) AS ltrim(replace(t, ' or missing', ''), '[');
+CREATE MACRO {kind}_cell(t) AS {{
     'lower': TRY_CAST(split_part({kind}_bounds(t), ', ', 1) AS {type}),
     'upper': TRY_CAST(rtrim(split_part({kind}_bounds(t), ', ', -1), ']') AS {type}),
     'missing': t = '' OR ends_with(t, ' or missing')}};
-CREATE TEMP MACRO {kind}_sound(t, v) AS t = '' OR (
+CREATE MACRO {kind}_sound(t, v) AS t = '' OR (
     regexp_full_match(t, '(?:{number}|\[(?:{number}), (?:{number})\])(?: or missing)?')
     AND {kind}_value_sound(v) AND v.lower IS NOT NULL AND (v.lower < v.upper OR NOT starts_with(t, '[')));
 """
 
 _MACROS = [
     """
-CREATE TEMP MACRO integer_value_sound(v) AS coalesce(
+CREATE MACRO integer_value_sound(v) AS coalesce(
     CASE WHEN v.lower IS NULL AND v.upper IS NULL THEN v.missing
          ELSE v.lower <= v.upper AND v.missing IS NOT NULL END, false);
-CREATE TEMP MACRO decimal_value_sound(v) AS coalesce(
+CREATE MACRO decimal_value_sound(v) AS coalesce(
     integer_value_sound(v) AND (v.lower IS NULL OR (isfinite(v.lower) AND isfinite(v.upper))), false);
 """,
     _NUMERIC.format(kind="integer", number="0|-?[1-9][0-9]*", type="BIGINT"),
     _NUMERIC.format(kind="decimal", number=r"-?[0-9]+(?:\.[0-9]+)?(?:e[+-][0-9]+)?", type="DOUBLE"),
     r"""
-CREATE TEMP MACRO without_suffix(t) AS regexp_replace(t, ' or missing$', '');
-CREATE TEMP MACRO needs_braces(t) AS
+CREATE MACRO without_suffix(t) AS regexp_replace(t, ' or missing$', '');
+CREATE MACRO needs_braces(t) AS
     t = '' OR starts_with(t, '[') OR starts_with(t, '{') OR ends_with(t, ' or missing');
-CREATE TEMP MACRO is_braced(t) AS
+CREATE MACRO is_braced(t) AS
     regexp_full_match(t, '\{"(?:[^"\\]|\\.)*"(?:, "(?:[^"\\]|\\.)*")*\}', 's');
-CREATE TEMP MACRO set_members(t) AS
+CREATE MACRO set_members(t) AS
     TRY(from_json('[' || substring(t, 2, length(t) - 2) || ']', '["VARCHAR"]'));
-CREATE TEMP MACRO categories(t) AS CASE WHEN is_braced(t) THEN set_members(t) ELSE [t] END;
-CREATE TEMP MACRO categorical_cell(t) AS CASE
+CREATE MACRO categories(t) AS CASE WHEN is_braced(t) THEN set_members(t) ELSE [t] END;
+CREATE MACRO categorical_cell(t) AS CASE
     WHEN t = '' THEN [NULL::VARCHAR]
     WHEN ends_with(t, ' or missing') THEN list_append(categories(without_suffix(t)), NULL)
     ELSE categories(t) END;
-CREATE TEMP MACRO categorical_value_sound(v) AS coalesce(len(v) > 0 AND (
+CREATE MACRO categorical_value_sound(v) AS coalesce(len(v) > 0 AND (
     v IS NOT DISTINCT FROM list_sort(list_distinct(v))
     OR v IS NOT DISTINCT FROM list_append(list_sort(list_distinct(v)), NULL)), false);
-CREATE TEMP MACRO categorical_sound(t, v) AS t = '' OR CASE
+CREATE MACRO categorical_sound(t, v) AS t = '' OR CASE
     WHEN is_braced(without_suffix(t))
     THEN categorical_value_sound(v) AND (len(list_distinct(v)) > 1 OR needs_braces(v[1]))
     ELSE NOT needs_braces(without_suffix(t)) END;
-CREATE TEMP MACRO class_cell(t) AS
+CREATE MACRO class_cell(t) AS
     CASE WHEN t <> '' AND len(categories(t)) = 1 THEN categories(t)[1] END;
-CREATE TEMP MACRO class_sound(t, v) AS
+CREATE MACRO class_sound(t, v) AS
     t = '' OR (categorical_sound(t, [v]) AND NOT ends_with(t, ' or missing'));
-CREATE TEMP MACRO class_value_sound(v) AS true;
-CREATE TEMP MACRO undeclared_cell(t) AS t;
-CREATE TEMP MACRO undeclared_sound(t, v) AS true;
-CREATE TEMP MACRO undeclared_value_sound(v) AS true;
+CREATE MACRO class_value_sound(v) AS true;
+CREATE MACRO undeclared_cell(t) AS t;
+CREATE MACRO undeclared_sound(t, v) AS true;
+CREATE MACRO undeclared_value_sound(v) AS true;
 """,
 ]
 

@@ -66,7 +66,9 @@ def smallest_between(counts: ClassCounts, first: str, second: str) -> int | None
         raise TooCostlyError(f"{work:.1e} multiplications of class counts exceed {LARGEST_WORK:.0e}")
     if counts.values == 0:
         return None
-    return counts.smallest(f"SELECT min(nullif({counts.product}, 0)) FROM {first} AS a, {second} AS b")
+    return counts.smallest(f"""
+        SELECT min(rows) FILTER (rows > 0)
+        FROM (SELECT {counts.product} AS rows FROM {first} AS a, {second} AS b)""")
 
 
 def support(counts: ClassCounts) -> str:
@@ -82,15 +84,16 @@ def balanced_sum(terms: Sequence[str]) -> str:
     return f"({balanced_sum(terms[:half])}) + ({balanced_sum(terms[half:])})"
 
 
-def count_classes(csv: Sequence[Groups]) -> ClassCounts:
+def count_classes(connection: duckdb.DuckDBPyConnection, csv: Sequence[Groups]) -> ClassCounts:
     """Write the class counts of every fragment's ECs, identical ones once.
 
     Parameters
     ----------
+    connection
+        Gets the tables.
     csv
         The groups of each fragment's CSV file; each has a class column.
     """
-    connection = csv[0].connection
     values = " UNION ".join(f"SELECT {groups.class_column} AS class FROM {groups.table}" for groups in csv)
     connection.execute(f"""
         CREATE OR REPLACE TEMP TABLE class_values AS

@@ -19,14 +19,10 @@ def finding(promises: Promises, evidence: Evidence) -> Finding:
         fragment.agreement.differing if fragment.agreement else None for fragment in evidence.fragments
     ]
     unsound = [_unsound(fragment) for fragment in evidence.fragments]
-    achieved = (
-        in_words(sum(count or 0 for count in differing), "group", "groups")
-        + " of rows differ; "
-        + in_words(sum(count or 0 for count in unsound), "cell", "cells")
-        + " of another form"
-    )
-    if None in differing or None in unsound:
-        achieved = "could not be checked: files cannot be read or have other columns; " + achieved
+    achieved = "could not be checked: files cannot be read or have other columns"
+    if None not in (*differing, *unsound):
+        achieved = in_words(sum(count or 0 for count in differing), "group of rows differs", "groups differ")
+        achieved += f", {in_words(sum(count or 0 for count in unsound), 'cell', 'cells')} of another form"
     return Finding(
         name="formats",
         title="The CSV and the Parquet file of every fragment say the same",

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from validations.evidence import Figures, gather_evidence
+from validations.evidence import Figures
+from validations.gather import gather_evidence
 from validations.promises import Promises
 
 if TYPE_CHECKING:

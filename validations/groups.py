@@ -127,7 +127,7 @@ def read_groups(
         source = parquet_rows(path, len(columns.names))
     try:
         connection.execute(f"""
-            CREATE TEMP TABLE {groups.table} AS
+            CREATE TABLE {groups.table} AS
             SELECT *, min(first_line) OVER (PARTITION BY {groups.cells}) AS ec
             FROM (SELECT {groups.columns}, count(*) AS n, min(line) AS first_line, max(line) AS last_line
                   FROM {source} GROUP BY {groups.columns})""")
@@ -172,30 +172,20 @@ def unsound(groups: Groups) -> int:
 
     The columns of a Parquet file must have the types of `validations.cell_grammar.KIND_TYPES`.
     """
-    cells = groups.row(
-        f"SELECT {_unsound_counts(groups, of_class=False)} FROM {_read_cells(groups)} WHERE first_line = ec"
-    )
-    classes = groups.row(f"SELECT {_unsound_counts(groups, of_class=True)} FROM {_read_cells(groups)}")
-    return int(sum(cells) + sum(classes))
+    columns = list(enumerate(groups.kinds, 1))
+    of_cells = [(place, kind) for place, kind in columns if kind != "class"]
+    of_class = [(place, kind) for place, kind in columns if kind == "class"]
+    return _count_unsound(groups, of_cells, "first_line = ec") + _count_unsound(groups, of_class, "true")
 
 
-def _unsound_counts(groups: Groups, *, of_class: bool) -> str:
-    counts = ["0"]
-    for place, kind in enumerate(groups.kinds, 1):
-        if (kind == "class") == of_class:
-            sound = (
-                f"{kind}_sound(c{place}, v{place})"
-                if groups.format == "csv"
-                else f"{kind}_value_sound(v{place})"
-            )
-            counts.append(f"coalesce(count_if(NOT coalesce({sound}, false)), 0)")
-    return ", ".join(counts)
-
-
-def _read_cells(groups: Groups) -> str:
-    """Return the groups with the value of every cell as v1, v2, ... beside it."""
-    values = [
-        f"{kind}_cell(c{place}) AS v{place}" if groups.format == "csv" else f"c{place} AS v{place}"
-        for place, kind in enumerate(groups.kinds, 1)
-    ]
-    return f"(SELECT *, {', '.join(values)} FROM {groups.table})"
+def _count_unsound(groups: Groups, columns: list[tuple[int, str]], condition: str) -> int:
+    values, counts = ["0"], ["0"]
+    for place, kind in columns:
+        if groups.format == "csv":
+            values.append(f"{kind}_cell(c{place}) AS v{place}")
+            sound = f"{kind}_sound(c{place}, v{place})"
+        else:
+            sound = f"{kind}_value_sound(c{place})"
+        counts.append(f"coalesce(count_if(NOT coalesce({sound}, false)), 0)")
+    source = f"(SELECT *, {', '.join(values)} FROM {groups.table} WHERE {condition})"
+    return int(sum(groups.row(f"SELECT {', '.join(counts)} FROM {source}")))

@@ -24,7 +24,8 @@ def finding(promises: Promises, evidence: Evidence) -> Finding:
         achieved += "; some files hold none or could not be read"
     return Finding(
         name="k",
-        title=f"Every combination of feature values in a fragment is shared by {promises.k:,} records",
+        title="Every combination of feature values in a fragment is shared by "
+        f"{promises.k:,} or more records",
         asked=f"at least {promises.k:,} records in every equivalence class",
         achieved=achieved,
         evidence=evidence_frame([file.file for file in files], smallest_class=smallest),

@@ -103,6 +103,20 @@ class Promises:
     stated_choices: int | None = None
     stated_delta: float | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse class values per class without a delta, and a delta without them.
+
+        Raises
+        ------
+        InputError
+            Because neither joins nor eta could be held against such a release.
+        """
+        if (self.class_values == "per_class") != (self.delta is not None):
+            raise InputError(
+                "release.json cannot be used: class values are published per class exactly when "
+                "delta is asked."
+            )
+
 
 Whole = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -271,10 +285,6 @@ def _refuse_contradictions(manifest: _Manifest) -> None:
         raise InputError("release.json cannot be used: `columns` names a feature twice.")
     if manifest.class_attribute in names:
         raise InputError("release.json cannot be used: the class attribute is also a feature.")
-    if (manifest.class_values == "per_class") != (manifest.guarantees.delta.asked is not None):
-        raise InputError(
-            "release.json cannot be used: class values are published per class exactly when delta is asked."
-        )
     for number, fragment in enumerate(manifest.fragments, start=1):
         if (fragment.csv, fragment.parquet) != (f"fragment_{number}.csv", f"fragment_{number}.parquet"):
             raise InputError(

@@ -9,7 +9,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from validations.class_counts import TooCostlyError
 
-LARGEST_CHOICES = 2_000_000
-"""Most different choices of ECs that are told apart."""
+LARGEST_CHOICES = 20_000_000
+"""Most choices of ECs that are told apart; about a minute."""
 
 LARGEST_TABLE = 5_000_000_000
 """Most additions for the table of versions with a small join; about a minute."""
@@ -26,21 +26,32 @@ LARGEST_TABLE = 5_000_000_000
 Counts = npt.NDArray[np.object_]  # whole numbers of any size
 
 
+PAIR = 2
+
+
 class PublishedClass(NamedTuple):
     """An EC whose class values are published per class.
 
     Attributes
     ----------
-    records
-        Its number of rows, n.
     values
         Its number of class values, c.
+    records
+        Its number of rows, n.
     """
 
-    records: int
     values: int
+    records: int
 
 
+Choice = tuple[tuple[PublishedClass, ...], int]
+"""The ECs of a choice, in order, and the number of their common values."""
+
+Frontier = dict[tuple[tuple[int, ...], int], set[tuple[PublishedClass, ...]]]
+"""Choices by their ECs' numbers of values and by their common values; none undercuts another."""
+
+
+@lru_cache(maxsize=100_000)
 def eta(classes: tuple[PublishedClass, ...], common: int, k: int) -> Fraction:
     """Return the share of the versions of a choice of ECs whose join holds at least k rows.
 
@@ -64,7 +75,7 @@ def eta(classes: tuple[PublishedClass, ...], common: int, k: int) -> Fraction:
     remaining: Counts = small_joins(len(classes), common, k)
     for published in classes:
         remaining = np.tensordot(_fillings(published, common, k), remaining, axes=(0, 0))
-    versions = math.prod(math.comb(records - 1, values - 1) for records, values in classes)
+    versions = math.prod(math.comb(one.records - 1, one.values - 1) for one in classes)
     return 1 - Fraction(int(remaining), versions)
 
 
@@ -156,42 +167,45 @@ def smallest_eta(published: list[dict[int, PublishedClass]], k: int) -> Fraction
         If there are too many different choices, or eta itself is too costly.
     """
     smallest: Fraction | None = None
-    for classes, common in sorted(_hardest(_choices(published)), key=lambda choice: len(choice[0])):
+    for classes, common in _hardest_choices(published):
         if smallest is None or _bound(classes, common, k) < smallest:
             found = eta(classes, common, k)
             smallest = found if smallest is None else min(smallest, found)
     return smallest
 
 
-Choice = tuple[tuple[PublishedClass, ...], int]
-
-
-def _choices(published: list[dict[int, PublishedClass]]) -> set[Choice]:
-    """Return every choice of two or more ECs as its ECs, in order, and their number of common values."""
-    partial: set[tuple[tuple[PublishedClass, ...], int]] = {((), -1)}
+def _hardest_choices(published: list[dict[int, PublishedClass]]) -> list[Choice]:
+    """Return the choices of two or more ECs that no other one undercuts, those of few ECs first."""
+    partial: Frontier = {((), -1): {()}}
+    steps = 0
     for fragment in published:
-        if len(partial) * (len(fragment) + 1) > LARGEST_CHOICES:
-            raise TooCostlyError(f"choices of equivalence classes exceed {LARGEST_CHOICES:.0e}")
-        partial |= {
-            (tuple(sorted((*classes, chosen))), common & support)
-            for classes, common in partial
-            for support, chosen in fragment.items()
-            if common & support
-        }
-    return {(classes, common.bit_count()) for classes, common in partial if len(classes) > 1}
+        before = [(support, classes) for (_, support), kept in partial.items() for classes in kept]
+        steps += len(fragment) * len(before)
+        if steps > LARGEST_CHOICES:
+            raise TooCostlyError(f"{steps:.1e} choices of equivalence classes exceed {LARGEST_CHOICES:.0e}")
+        for (support, classes), (other, chosen) in itertools.product(before, fragment.items()):
+            if support & other:
+                _add(partial, tuple(sorted((*classes, chosen))), support & other)
+    return _by_number_of_common_values(partial)
 
 
-def _hardest(choices: set[Choice]) -> Iterator[Choice]:
-    """Yield the choices that no other one, with the same numbers of values, undercuts in all sizes."""
-    alike: dict[tuple[tuple[int, ...], int], list[tuple[PublishedClass, ...]]] = {}
-    for classes, common in sorted(choices):
-        ordered = tuple(sorted(classes, key=lambda published: (published.values, published.records)))
-        kept = alike.setdefault((tuple(one.values for one in ordered), common), [])
-        if not any(_undercuts(other, ordered) for other in kept):
-            kept.append(ordered)
-    for (_, common), kept in alike.items():
-        for classes in kept:
-            yield classes, common
+def _by_number_of_common_values(partial: Frontier) -> list[Choice]:
+    merged: Frontier = {}
+    for (values, support), kept in partial.items():
+        if len(values) > 1:
+            for classes in kept:
+                _add(merged, classes, support.bit_count())
+    choices = [(classes, common) for (_, common), kept in merged.items() for classes in kept]
+    return sorted(choices, key=lambda choice: (len(choice[0]), choice))
+
+
+def _add(frontier: Frontier, classes: tuple[PublishedClass, ...], common: int) -> None:
+    """Keep a choice unless one with the same numbers of values has no larger EC; drop those it undercuts."""
+    kept = frontier.setdefault((tuple(one.values for one in classes), common), set())
+    if any(_undercuts(other, classes) for other in kept):
+        return
+    kept -= {other for other in kept if _undercuts(classes, other)}
+    kept.add(classes)
 
 
 def _undercuts(first: tuple[PublishedClass, ...], second: tuple[PublishedClass, ...]) -> bool:
@@ -200,7 +214,6 @@ def _undercuts(first: tuple[PublishedClass, ...], second: tuple[PublishedClass, 
 
 def _bound(classes: tuple[PublishedClass, ...], common: int, k: int) -> Fraction:
     """Return what eta is at least: a join is no smaller than the part of a pair's join on the same values."""
-    first, second, *others = classes
-    if not others:
+    if len(classes) == PAIR:
         return Fraction(0)
-    return max(eta(pair, common, k) for pair in itertools.combinations((first, second, *others), 2))
+    return max(eta(pair, common, k) for pair in itertools.combinations(classes, PAIR))
