@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from validations.gate import Verdict, check_folder
-
 from validations.promises import read_promises
 
 

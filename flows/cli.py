@@ -113,9 +113,8 @@ def init(table: Path, *, output: Path = Path("release.toml")) -> None:
     output
         The configuration to write; a file that exists is never overwritten.
     """
-    from tasks.propose import write_proposal  # noqa: PLC0415
-
     from flows.terminal import TERMINAL  # noqa: PLC0415
+    from tasks.propose import write_proposal  # noqa: PLC0415
 
     write_proposal(table, output)
     TERMINAL.print(f"wrote {output}: fill in the class, then run: unjoin release {output}", soft_wrap=True)

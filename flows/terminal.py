@@ -1,6 +1,6 @@
 """What a person sees in the terminal: progress while it runs, then what came of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -47,15 +47,25 @@ def print_release(folder: Path) -> None:
     TERMINAL.print(f"  report  {escape(str(folder / REPORT))}", soft_wrap=True)
 
 
-def print_outcomes(outcomes: tuple[Outcome, ...]) -> None:
-    """Print true or false per promise, with what was asked and what the files hold."""
+def print_outcomes(outcomes: Sequence[Outcome]) -> None:
+    """Print true or false per promise, with what was asked and what the files hold; a line each in a pipe."""
+    if not TERMINAL.is_terminal:
+        for outcome in outcomes:
+            cells = (_truth(outcome), outcome.name, f"asked: {outcome.asked}", f"found: {outcome.achieved}")
+            TERMINAL.print("\t".join(cells), soft_wrap=True, markup=False)
+        return
     table = Table(box=None, pad_edge=False)
     for heading in ("holds", "promise", "asked", "found"):
         table.add_column(heading, overflow="fold")
     for outcome in outcomes:
-        holds = "[green]true[/]" if outcome.success else "[red]false[/]"
-        table.add_row(holds, outcome.name, escape(outcome.asked), escape(outcome.achieved))
+        colour = "green" if outcome.success else "red"
+        words = (outcome.name, outcome.asked, outcome.achieved)
+        table.add_row(f"[{colour}]{_truth(outcome)}[/]", *map(escape, words))
     TERMINAL.print(table)
+
+
+def _truth(outcome: Outcome) -> str:
+    return "true" if outcome.success else "false"
 
 
 def print_error(message: str) -> None:

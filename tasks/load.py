@@ -187,6 +187,11 @@ def _class_faults(
             f"column {domain.name!r}: the class is missing in {missing} of {records} records: "
             "fill it in, or remove them"
         )
+    if "" in domain.values:
+        yield (
+            f"column {domain.name!r}: the class is an empty text in some records, which reads as missing: "
+            "fill it in, or remove them"
+        )
     if values * k > max(records, k):
         yield (
             f"column {domain.name!r}: has {values} class values for {records} records, "

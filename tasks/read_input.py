@@ -24,6 +24,7 @@ from tasks.store import literal
 Encoding = Literal["utf-8", "latin-1", "utf-16"]
 
 NAMED_ROWS = 5
+RESERVED = "file_row_number"
 CHUNK = 1 << 20
 NO_CELL = "no cell holds this text"
 
@@ -110,6 +111,11 @@ def _check_names(names: Sequence[str]) -> None:
     blank = [str(number) for number, name in enumerate(names, 1) if not name.strip()]
     if blank:
         raise InputError(f"the name of column number {', '.join(blank)} is blank: name every column")
+    reserved = [name for name in names if name.casefold() == RESERVED]
+    if reserved:
+        raise InputError(
+            f"the column name {reserved[0]!r} means something else to readers of Parquet: rename it"
+        )
     alike = defaultdict(list)
     for name in names:
         alike[unicodedata.normalize("NFC", name).strip().casefold()].append(name)

@@ -157,10 +157,8 @@ def regions(
     regions
         One per feature.
     """
-    if bounds == "tight":
-        released = _tight(codes, domains, partition.labels)
-    else:
-        released = _boxes(domains, partition)
+    tight = bounds == "tight"
+    released = _tight(codes, domains, partition.labels) if tight else _boxes(domains, partition)
     keys = np.column_stack([region.keys() for region in released])
     _, first, united = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     if len(first) == len(keys):

@@ -34,6 +34,11 @@ class Hierarchy(NamedTuple):
 Distance = Literal["equal", "ordered"] | Hierarchy
 
 
+def group_sizes(counts: Counts) -> Counts:
+    """Return the rows of each group, for counts of shape (groups, class values)."""
+    return np.asarray(np.einsum("gc->g", counts))  # several times faster than a sum over a short axis
+
+
 def distinct_level(counts: Counts) -> npt.NDArray[np.int64]:
     """Return how many class values occur in each group.
 
@@ -50,7 +55,7 @@ def distinct_level(counts: Counts) -> npt.NDArray[np.int64]:
     >>> distinct_level(np.array([[3, 0], [2, 1]]))
     array([1, 2])
     """
-    return np.count_nonzero(counts, axis=1)
+    return np.asarray(np.count_nonzero(counts, axis=1))
 
 
 def entropy_level(counts: Counts) -> Floats:
@@ -78,7 +83,7 @@ def recursive_level(counts: Counts, c: float) -> npt.NDArray[np.int64]:
 
     With the counts in descending order r_1, ..., r_m this is the largest l for which
     r_1 < c (r_l + ... + r_m); 1-diversity is always satisfied (Machanavajjhala et al., "l-diversity:
-    Privacy beyond k-anonymity", Definition 4.3).
+    Privacy beyond k-anonymity").
 
     Parameters
     ----------
@@ -101,14 +106,14 @@ def recursive_level(counts: Counts, c: float) -> npt.NDArray[np.int64]:
     ascending = np.sort(counts, axis=1)
     rests = np.cumsum(ascending, axis=1)
     reached = ascending[:, -1:] * (1 + TOLERANCE) < c * rests
-    return np.maximum(np.count_nonzero(reached, axis=1), 1)
+    return np.asarray(np.maximum(np.count_nonzero(reached, axis=1), 1))
 
 
 def t_distance(counts: Counts, overall: Counts, distance: Distance) -> Floats:
     """Return how far each group's class distribution is from the whole table's.
 
     The earth mover's distance (Li, Li, Venkatasubramanian, "t-closeness: Privacy beyond k-anonymity
-    and l-diversity", section 4), between 0 and 1. Two values are 1 apart ("equal"), or the difference
+    and l-diversity"), between 0 and 1. Two values are 1 apart ("equal"), or the difference
     of their codes over the largest such difference ("ordered"), or the height of their lowest
     common ancestor over the tree's height (a hierarchy).
 
@@ -132,7 +137,7 @@ def t_distance(counts: Counts, overall: Counts, distance: Distance) -> Floats:
     array([0.5 , 0.25])
     """
     surplus = np.tile(-overall / overall.sum(), (len(counts), 1))
-    surplus[:, : counts.shape[1]] += counts / counts.sum(axis=1, keepdims=True)
+    surplus[:, : counts.shape[1]] += counts / group_sizes(counts)[:, None]
     if isinstance(distance, Hierarchy):
         return _moved_in_tree(surplus, distance)
     if distance == "ordered":
@@ -142,12 +147,12 @@ def t_distance(counts: Counts, overall: Counts, distance: Distance) -> Floats:
 
 
 def _entropies(counts: Counts) -> Floats:
-    shares = counts / counts.sum(axis=1, keepdims=True)
+    shares = counts / group_sizes(counts)[:, None]
     return np.asarray(-(shares * np.log(shares, out=np.zeros_like(shares), where=shares > 0)).sum(axis=1))
 
 
 def _moved_in_tree(surplus: Floats, hierarchy: Hierarchy) -> Floats:
-    """Settle what can be settled below each node, level by level upwards (Li et al., section 4.2)."""
+    """Settle what can be settled below each node, level by level upwards (Li et al.)."""
     cost = np.zeros(len(surplus))
     for height, parents in enumerate(hierarchy.parents, start=1):
         below = np.eye(parents.max() + 1)[parents]
@@ -164,7 +169,7 @@ class Requirement(Protocol):
     def minimum_size(self) -> int:
         """The rows that a group needs at least, at least 1."""
 
-    def holds(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    def holds(self, counts: Counts) -> Flags:
         """Tell which groups satisfy the requirement.
 
         Parameters
@@ -199,10 +204,9 @@ class KAnonymity:
         """The rows that a group needs at least."""
         return self.k
 
-    def holds(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    def holds(self, counts: Counts) -> Flags:
         """Tell which groups have k rows, for counts of shape (groups, class values)."""
-        enough: npt.NDArray[np.bool_] = counts.sum(axis=1) >= self.k
-        return enough
+        return np.asarray(group_sizes(counts) >= self.k)
 
 
 @dataclass(frozen=True)
@@ -257,7 +261,7 @@ class AllValues:
 
 @dataclass(frozen=True)
 class EntropyDiversity:
-    """A class entropy of at least log l (Machanavajjhala et al., Definition 4.2), up to `TOLERANCE`.
+    """A class entropy of at least log l (Machanavajjhala et al.), up to `TOLERANCE`.
 
     Examples
     --------

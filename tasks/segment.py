@@ -1,7 +1,7 @@
-"""Segments: rows set apart before anonymization, so that each chunk can keep its segment's own level.
+"""Segments: sets of rows, made before anonymization, whose chunks are anonymized each by itself.
 
 The second step of fragmentation for l-diversity and t-closeness (paper, section "Extension to
-l-Diversity"). Segments never cross fragments' ECs: each is anonymized by itself in every fragment.
+l-Diversity"): the equivalence classes (ECs) of a segment's chunks keep the segment's own level.
 """
 
 import math
@@ -22,6 +22,7 @@ from tasks.requirements import (
     RecursiveDiversity,
     Requirement,
     entropy_level,
+    group_sizes,
     recursive_level,
     shortfall,
 )
@@ -131,16 +132,14 @@ def _best_split(node: _Node, class_values: int, requirement: Requirement, minimu
     return next(split for split in splits if split.gain >= highest - ROUNDING)
 
 
-def _block_splits(
-    node: _Node, class_values: int, requirement: Requirement, minimum: int
-) -> Iterator[_Split]:
+def _block_splits(node: _Node, class_values: int, requirement: Requirement, minimum: int) -> Iterator[_Split]:
     """Yield the best split of some features at a time."""
     width = max(1, BLOCK_CELLS // len(node.rows))
     totals = np.bincount(node.classes, minlength=class_values)
     for first in range(0, len(node.sizes), width):
         block = slice(first, first + width)
         left, feature, code = _left_counts(node.codes[block], node.sizes[block], node.classes, totals)
-        sizes = left.sum(axis=1)
+        sizes = group_sizes(left)
         allowed = np.flatnonzero((sizes >= minimum) & (sizes <= len(node.rows) - minimum))
         left = left[allowed]
         sound = requirement.holds(left) & requirement.holds(totals - left)
@@ -159,7 +158,7 @@ def _left_counts(
     offsets = np.cumsum(sizes) - sizes
     cells = (codes + offsets[:, None]) * len(totals) + classes
     counts = np.bincount(cells.ravel(), minlength=sizes.sum() * len(totals)).reshape(-1, len(totals))
-    present = np.flatnonzero(counts.any(axis=1))
+    present = np.flatnonzero(group_sizes(counts))
     feature = np.searchsorted(offsets, present, side="right") - 1
     left = np.cumsum(counts[present], axis=0) - feature[:, None] * totals
     return left, feature, present - offsets[feature]
@@ -190,8 +189,9 @@ def information_gains(left: Counts, totals: Counts) -> Floats:
 
 def _scaled_entropies(counts: Counts) -> Floats:
     """Return each group's class entropy times its rows."""
-    sizes = counts.sum(axis=1)
-    return np.asarray(sizes * np.log(sizes) - (counts * np.log(np.maximum(counts, 1))).sum(axis=1))
+    sizes = group_sizes(counts)
+    of_values = np.einsum("gc,gc->g", counts, np.log(np.maximum(counts, 1)))
+    return np.asarray(sizes * np.log(sizes) - of_values)
 
 
 def segment_level(counts: Counts, wanted: Requirement, level: Literal["exact", "floor"]) -> Requirement:

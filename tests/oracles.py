@@ -324,7 +324,7 @@ class Region(NamedTuple):
 
 def distinct_values(domain: Domain) -> list[Any]:
     """Return the values without missing, in order, as plain Python objects."""
-    return list(domain.values.tolist())  # noqa: PD011  no pandas object
+    return list(domain.values.tolist())
 
 
 def cell_loss(region: Region, domain: Domain) -> Fraction:

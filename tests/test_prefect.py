@@ -55,7 +55,7 @@ def salted(table):
 
 
 @pytest.fixture(scope="module")
-def run_in_prefect(prefect_engine, tmp_path_factory):  # noqa: ARG001 - its server must run
+def run_in_prefect(prefect_engine, tmp_path_factory):
     """A release under Prefect of the salted table, and what Prefect has of it."""
     folder = tmp_path_factory.mktemp("salted")
     generator = np.random.default_rng(11)

@@ -247,3 +247,41 @@ def test_the_same_bytes_come_out_on_one_core_and_on_all(tmp_path, small_table):
     there = Path(shown.stdout.strip().splitlines()[-1])
     for path in sorted(here.glob("fragment_*")):
         assert path.read_bytes() == (there / path.name).read_bytes()
+
+
+NAMES = [
+    "rowid",
+    "ec",
+    "line",
+    "records",
+    ":record",
+    'select "a", 1; --',
+    "new\nline",
+    "c1",
+    "f1",
+    "n",
+    "class_value",
+]
+
+
+def test_names_and_class_values_of_any_kind_are_data(tmp_path, small_table):
+    table = pd.DataFrame({name: small_table["age"] % (7 + number) for number, name in enumerate(NAMES)})
+    table["group"] = small_table["group"].map(
+        {"a": "[1, 2]", "b": "{}", "c": " or missing", "d": "=1+1", "e": 'a"b', "f": "x,\ny"}
+    )
+    asked = settings(tmp_path, table)
+    asked["columns"] = {"class": "group", "features": NAMES}
+    folder = publish_plainly(asked)
+    assert audit(folder).success
+    for fragment in fragments(folder):
+        assert set(fragment["group"]) <= set(table["group"])
+    assert sorted(name for fragment in fragments(folder) for name in fragment if name != "group") == sorted(
+        NAMES
+    )
+
+
+@pytest.mark.parametrize("name", ["line", "rowid", "records"])
+def test_a_class_of_any_name_is_data(tmp_path, small_table, name):
+    asked = settings(tmp_path, small_table.rename(columns={"group": name}))
+    asked["columns"]["class"] = name
+    assert audit(publish_plainly(asked)).success

@@ -54,11 +54,9 @@ CREATE MACRO categorical_sound(t, v) AS t = '' OR CASE
     WHEN is_braced(without_suffix(t))
     THEN categorical_value_sound(v) AND (len(list_distinct(v)) > 1 OR needs_braces(v[1]))
     ELSE NOT needs_braces(without_suffix(t)) END;
-CREATE MACRO class_cell(t) AS
-    CASE WHEN t <> '' AND len(categories(t)) = 1 THEN categories(t)[1] END;
-CREATE MACRO class_sound(t, v) AS
-    t = '' OR (categorical_sound(t, [v]) AND NOT ends_with(t, ' or missing'));
-CREATE MACRO class_value_sound(v) AS true;
+CREATE MACRO class_cell(t) AS nullif(t, '');
+CREATE MACRO class_sound(t, v) AS true;
+CREATE MACRO class_value_sound(v) AS v IS NULL OR v <> '';
 CREATE MACRO undeclared_cell(t) AS t;
 CREATE MACRO undeclared_sound(t, v) AS true;
 CREATE MACRO undeclared_value_sound(v) AS true;

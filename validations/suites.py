@@ -77,7 +77,7 @@ def quiet_context() -> EphemeralDataContext:
 
 def _findings(promises: Promises, evidence: Evidence) -> list[Finding]:
     join_promise = delta if promises.class_values == "per_class" else joins
-    always = (hashes, fragments, records, order, formats, k_anonymity, classes, join_promise)
+    always = (k_anonymity, join_promise, classes, records, fragments, order, formats, hashes)
     found = [promise.finding(promises, evidence) for promise in always]
     if promises.max_information_loss is not None or promises.max_changed_class_values is not None:
         found.append(limits.finding(promises))
