@@ -4,6 +4,7 @@ A choice takes one equivalence class (EC) from each of two or more fragments. It
 ``sum_c prod_i f_i(c)`` rows, f_i being the class counts of its members.
 """
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import combinations, islice, product
 from math import prod
@@ -334,18 +335,18 @@ def _choices_of_vectors(fragments: Sequence[Distinct], k: int) -> Iterator[list[
 
 
 def _violating_joins(fragments: Sequence[Distinct], k: int) -> Iterator[_Found]:
-    """Search every subset of fragments, each grown from the subset without its last fragment."""
+    """Search every subset of fragments, small ones first; each grows from the one without its last fragment."""
     relevant = _relevant(fragments, k)
     supports = [fragment.vectors > 0 for fragment in relevant]
     later = [intersections(supports[i + 1 :], support.shape[1]) for i, support in enumerate(supports)]
-    stack = [_single(fragment) for fragment in relevant]
-    while stack:
-        products = stack.pop()
-        for last in relevant[products.last.fragment + 1 :]:
-            _refuse_if_too_costly(len(products.vectors) * len(last.vectors), MAX_JOINS)
+    queue: deque[tuple[_Products | None, _Relevant]] = deque((None, fragment) for fragment in relevant)
+    while queue:
+        origin, fragment = queue.popleft()
+        products = _grow(origin, fragment, later[fragment.fragment], k) if origin else _single(fragment)
+        for last in relevant[fragment.fragment + 1 :]:
             yield from _joins_below(products, last, k)
             if len(later[last.fragment]):
-                stack.append(_grow(products, last, later[last.fragment], k))
+                queue.append((products, last))
 
 
 def _relevant(fragments: Sequence[Distinct], k: int) -> list[_Relevant]:
@@ -383,6 +384,7 @@ def _single(fragment: _Relevant) -> _Products:
 
 def _joins_below(products: _Products, last: _Relevant, k: int) -> Iterator[_Found]:
     """Find the joins of products and one more fragment that hold something, but fewer than k rows."""
+    _refuse_if_too_costly(len(products.vectors) * len(last.vectors), MAX_JOINS)
     factors = np.ascontiguousarray(last.vectors.T)
     for block in _blocks(len(products.vectors), len(last.vectors)):
         sizes = products.vectors[block] @ factors

@@ -411,6 +411,10 @@ def _reached(requirement: Requirement, counts: Counts) -> str:
         case RecursiveDiversity(c=c):
             return f"the class reaches {recursive_level(counts, c)[0]}"
         case KAnonymity():
-            return f"the table has {counts.sum()} rows"
+            return f"the table has {_counted(counts.sum(), 'row')}"
         case _:
-            return f"the class has {distinct_level(counts)[0]} values"
+            return f"the class has {_counted(distinct_level(counts)[0], 'value')}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' if number > 1 else ''}"
