@@ -335,7 +335,7 @@ def _choices_of_vectors(fragments: Sequence[Distinct], k: int) -> Iterator[list[
 
 
 def _violating_joins(fragments: Sequence[Distinct], k: int) -> Iterator[_Found]:
-    """Search every subset of fragments, small ones first; each grows from the one without its last fragment."""
+    """Search every subset of fragments, small ones first; each grows from one without its last fragment."""
     relevant = _relevant(fragments, k)
     supports = [fragment.vectors > 0 for fragment in relevant]
     later = [intersections(supports[i + 1 :], support.shape[1]) for i, support in enumerate(supports)]

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from tasks.class_join import Booleans, Counts, Distinct, Indices, Witness, distinct_rows, witnesses
 
-MENDED_AT_ONCE = 100_000
+MENDED_AT_ONCE = 1000
 
 Numbers = Counts | npt.NDArray[np.float64]
 
