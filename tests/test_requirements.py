@@ -208,6 +208,7 @@ def test_a_group_satisfies_its_own_entropy_level(counts):
         (0.1, (3, 15, 15), 2, False),  # 15 < 1.5 + 0.3
         (0.1, (3, *[3] * 10), 2, False),  # 3 < 0.1 * 30: equal
         (0.1, (3, *[3] * 11), 2, True),
+        (0.07, (7, *[5] * 20), 2, False),  # 7 < 0.07 * 100: equal, though not as floats
         (0.7, (7, 7, 3), 2, False),  # 7 < 0.7 * 10: equal
         (0.7, (7, 7, 4), 2, True),
         (100, (3, 2), 3, False),  # fewer values than l

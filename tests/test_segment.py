@@ -148,6 +148,19 @@ def test_the_gain_is_the_mutual_information_of_side_and_class(sides):
     assert information_gains(left[None], left + right)[0] == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize("class_values", [2, 3, 5])
+@pytest.mark.parametrize("block_cells", [1, 1 << 20])
+def test_of_equal_gains_the_lowest_feature_s_wins_in_spite_of_rounding(
+    class_values, block_cells, monkeypatch
+):
+    monkeypatch.setattr(module, "BLOCK_CELLS", block_cells)
+    table = random_table(4, 300, 1, 50, class_values)
+    mirrored = oracles.Table(
+        np.hstack([table.codes, table.codes.max() - table.codes]), table.domains * 2, table.classes
+    )
+    assert_array_equal(run(mirrored, KAnonymity(5), 5), run(table, KAnonymity(5), 5))
+
+
 def test_segments_are_numbered_from_left_to_right():
     table = one_column([1, 1, 2, 2, 3, 3, 4, 4], [0, 0, 1, 1, 0, 0, 1, 1])
     assert run(table, KAnonymity(2), 2).tolist() == [0, 0, 1, 1, 2, 2, 3, 3]

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.selectivity import eta, smallest_eta
+from tasks.eta import eta
+from tasks.selectivity import smallest_eta
 
 quick = settings(deadline=None, max_examples=100)
 
