@@ -1,6 +1,7 @@
 """The command line. Each command imports what it needs, so that help is there at once."""
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -56,7 +57,8 @@ def release(
     unjoin release release.toml --set privacy.k=10 --set output.name=trial
     ```
 
-    Exit codes: 0 published, 1 the gate failed, 2 bad input or configuration, 3 infeasible.
+    Exit codes: 0 published, 1 the gate failed, 2 bad input or configuration, 3 infeasible,
+    4 a step failed in a way nobody foresaw.
 
     Parameters
     ----------
@@ -117,7 +119,8 @@ def init(table: Path, *, output: Path = Path("release.toml")) -> None:
     from tasks.propose import write_proposal  # noqa: PLC0415
 
     write_proposal(table, output)
-    TERMINAL.print(f"wrote {output}: fill in the class, then run: unjoin release {output}", soft_wrap=True)
+    run = shlex.join(["unjoin", "release", str(output)])
+    TERMINAL.print(f"wrote {output}: fill in the class, then run: {run}", soft_wrap=True, markup=False)
 
 
 def main() -> None:
@@ -130,7 +133,7 @@ def main() -> None:
         _print_error(str(error))
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        _print_error("stopped; nothing was published")
+        _print_error("stopped")
         sys.exit(130)
 
 

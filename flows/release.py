@@ -48,7 +48,7 @@ def release(config: Config) -> Path:
         write_fragments(run.store, config, run.staging, run.version)
         verdict = check_release(run.store, config, run.staging)
         show_promises(verdict.promises)
-        require(verdict)
+        require(run.store, verdict)
         write_report(run.store, run.staging, verdict)
         folder = publish_release(run.store, run.staging, run.version)
         show_release(folder)

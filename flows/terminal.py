@@ -1,5 +1,6 @@
 """What a person sees in the terminal: progress while it runs, then what came of it."""
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -105,7 +106,7 @@ def _joins_in_words(manifest: Manifest) -> list[str]:
     if delta["achieved"] is not None:
         words = (
             "Class values are published once per combination; of all ways to fill them in, at least "
-            f"{delta['achieved']:.0%} join to {k} rows or more (asked: {delta['asked']:.0%})."
+            f"{_floored(delta['achieved'])} join to {k} rows or more (asked: {delta['asked']:.1%})."
         )
     elif joins["smallest_join"] is not None:
         words = (
@@ -121,10 +122,18 @@ def _cost_in_words(manifest: Manifest) -> str:
     loss, changed = manifest["measures"]["information_loss"], manifest["changed_class_values"]
     whole = len(manifest["fragments"]) == 1
     baseline = "" if whole else f", against {loss['unfragmented']:.1%} without fragments"
+    happened = "changed" if manifest["class_values"] == "per_record" else "removed"
+    class_values = manifest["records"] * len(manifest["fragments"])
     return (
         f"Released values span {loss['fragmented']:.1%} of their columns' ranges on average{baseline}; "
-        f"{_count(changed['total'], 'class value')} ({changed['share']:.1%}) had to change."
+        f"of {_count(class_values, 'class value')} (one per record and fragment) "
+        f"{changed['total']:,} had to be {happened} ({changed['share']:.1%})."
     )
+
+
+def _floored(share: float) -> str:
+    """Return a share as a percentage that is never too large."""
+    return f"{math.floor(share * 1000) / 10}%"
 
 
 def _count(number: int, noun: str) -> str:

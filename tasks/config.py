@@ -24,6 +24,21 @@ FORMATS: dict[str, Format] = {
 }
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 
+EXPECTED = {
+    "int_parsing": "a whole number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_parsing": "a number",
+    "float_type": "a number",
+    "bool_parsing": "true or false",
+    "bool_type": "true or false",
+    "string_type": "a text",
+    "path_type": "a path",
+    "tuple_type": "a list",
+    "dict_type": "a table of settings",
+    "model_type": "a table of settings",
+}
+
 Column = Annotated[str, StringConstraints(min_length=1)]
 
 
@@ -210,14 +225,19 @@ def parse_config(settings: dict[str, Any]) -> Config:
     try:
         return Config.model_validate(settings)
     except ValidationError as error:
-        raise ConfigurationError("\n".join(_fault(fault) for fault in error.errors())) from None
+        faults = dict.fromkeys(_fault(fault) for fault in error.errors())
+        raise ConfigurationError("\n".join(faults)) from None
 
 
 def _fault(fault: Any) -> str:  # noqa: ANN401 - pydantic's own mapping
     parts = [str(part) for part in fault["loc"]]
     where = ".".join(part for part in parts if not part.startswith(("constrained-str", "literal[", "tuple[")))
+    if where == "columns.features" and fault["type"] in {"literal_error", "tuple_type"}:
+        return 'columns.features: must be a list of columns, or "rest"'
     if fault["type"] == "string_too_short":
         return f"{where}: must be filled in"
+    if fault["type"] in EXPECTED:
+        return f"{where}: must be {EXPECTED[fault['type']]}"
     if fault["type"] == "missing":
         return f"{where}: must be set"
     if fault["type"] == "extra_forbidden":

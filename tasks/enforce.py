@@ -21,7 +21,7 @@ from tasks.dependency_graph import (
 from tasks.selectivity import enforce_selectivity
 from tasks.steps import step
 from tasks.store import open_store, write_table
-from tasks.tables import read_class_counts, read_domains, write_class_counts
+from tasks.tables import read_class_counts, read_class_domain, write_class_counts
 
 FEW = 8  # of all ECs, one in so many: these are picked out before they are multiplied
 
@@ -140,7 +140,7 @@ def enforce_non_reconstructibility(store: Path, config: Config) -> list[int]:
     with open_store(store) as connection:
         before = read_class_counts(connection, "before")
         enforced = enforce(privacy.enforcement, before, privacy.k, privacy.delta, config.run.seed)
-        _, class_domain = read_domains(connection)
+        class_domain = read_class_domain(connection)
         write_class_counts(connection, class_domain, before, enforced.counts)
         write_table(
             connection,

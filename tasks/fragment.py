@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tasks.config import Config
-from tasks.errors import ConfigurationError
 from tasks.steps import step
 from tasks.store import open_store, write_table
 from tasks.tables import read_domains, read_matrix
@@ -31,7 +30,7 @@ class Placement(NamedTuple):
     step
         When the greedy search placed it, in the split that gave the fragment; seeds are 0.
     contribution
-        What placing it added to FMRMR, in nats.
+        What placing it added to FMRMR, in nats; 0 where there is one fragment.
     """
 
     feature: int
@@ -86,21 +85,10 @@ def fragment(information: Matrix, fragments: int) -> Fragmentation:
     information : ndarray of shape (features + 1, features + 1)
         Mutual information in nats, entropies on the diagonal, the class last.
     fragments
-        How many fragments to make, at least 1.
-
-    Raises
-    ------
-    ConfigurationError
-        If there are fewer features than fragments.
+        How many fragments to make, from 1 to the number of features.
     """
     features = len(information) - 1
-    if fragments > features:
-        raise ConfigurationError(
-            f"fragmentation.fragments asks for {fragments} fragments of {features} features: "
-            f"set it to at most {features}"
-        )
-    everything = tuple(range(features))
-    parts = [_unsplit(information, everything)]
+    parts: list[_Part] = [dict.fromkeys(range(features), (0, 0.0))]
     while len(parts) < fragments:
         largest = max(range(len(parts)), key=lambda part: (len(parts[part]), -part))
         parts[largest : largest + 1] = _split(information, sorted(parts[largest]))
@@ -113,16 +101,6 @@ def fragment(information: Matrix, fragments: int) -> Fragmentation:
 
 
 _Part = dict[int, tuple[int, float]]
-
-
-def _unsplit(information: Matrix, features: Sequence[int]) -> _Part:
-    """Return one fragment of everything; a feature's contribution is what leaving it out would cost."""
-    whole = fmrmr(information, [features])
-    rest = [[other for other in features if other != feature] for feature in features]
-    return {
-        feature: (0, whole - (fmrmr(information, [others]) if others else 0.0))
-        for feature, others in zip(features, rest, strict=True)
-    }
 
 
 def _split(information: Matrix, features: Sequence[int]) -> list[_Part]:

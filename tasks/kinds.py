@@ -15,7 +15,7 @@ INTEGER_TYPES = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALL
 DECIMAL_TYPES = {"FLOAT", "DOUBLE"}
 TEXT_TYPES = {"VARCHAR", "BOOLEAN", "UUID"}
 EXACT_DIGITS = 15
-IDENTIFYING = 0.9
+IDENTIFYING = {"integer": 0.9, "categorical": 0.5}  # share of records with a value of their own
 
 
 class _Texts(NamedTuple):
@@ -64,8 +64,8 @@ def kind_of(
 
 
 def like_identifier(kind: Kind, distinct: int, records: int) -> bool:
-    """Whether a column of text or whole numbers is almost unique."""
-    return kind != "decimal" and distinct > IDENTIFYING * records
+    """Whether text or whole numbers have so many values that they may tell who a record is about."""
+    return kind != "decimal" and distinct > IDENTIFYING[kind] * records
 
 
 def _kind_of_type(name: str, sql_type: str, declared: str | None) -> Kind:

@@ -92,11 +92,24 @@ def _roles(config: Config, names: Sequence[str]) -> list[Column]:
     if faults:
         raise ConfigurationError("\n".join(faults))
     features = [name for name in names if roles.get(name, ["features"]) == ["features"]]
-    if not features:
-        raise ConfigurationError("columns.features: no column is left to be a feature")
+    _check_features(config, features)
     raw = {name: f"c{number}" for number, name in enumerate(names)}
     chosen = [Column(name, raw[name], is_class=False) for name in features]
     return [*chosen, Column(columns.class_attribute, raw[columns.class_attribute], is_class=True)]
+
+
+def _check_features(config: Config, features: Sequence[str]) -> None:
+    """Refuse settings that do not fit the features, before any work."""
+    if not features:
+        raise ConfigurationError("columns.features: no column is left to be a feature")
+    if config.fragmentation.fragments > len(features):
+        raise ConfigurationError(
+            f"fragmentation.fragments asks for {config.fragmentation.fragments} fragments of "
+            f"{len(features)} features: set it to at most {len(features)}"
+        )
+    idle = [repr(name) for name in config.columns.types if name not in features]
+    if idle:
+        raise ConfigurationError(f"columns.types: only features have a type, not {', '.join(idle)}")
 
 
 def _unknown_columns(config: Config, names: Sequence[str], roles: dict[str, list[str]]) -> Iterator[str]:

@@ -12,7 +12,7 @@ def information_loss(regions: Sequence[Regions], sizes: npt.NDArray[np.int64]) -
     """Return the mean share of each feature's range that its released values span.
 
     Numbers: (upper - lower) / (max - min); categories: (s - 1) / (S - 1), missing being one of
-    them; a cell that mixes numbers and missing counts 1 (paper, appendix D.I; method: measures).
+    them; a cell that mixes numbers and missing counts 1 (paper, appendix D.I).
 
     Parameters
     ----------

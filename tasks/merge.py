@@ -1,7 +1,7 @@
 """Step 5: bring each fragment's equivalence classes together as the lines to publish.
 
 A line stands for the records that are alike in all published cells. Lines are sorted by those
-cells, so the place of a record tells nothing that its cells do not (method: what must never leak).
+cells, so the place of a record tells nothing that its cells do not.
 """
 
 from pathlib import Path

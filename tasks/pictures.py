@@ -80,7 +80,7 @@ def mutual_information_picture(matrix: Floats, names: Sequence[str], blocks: Seq
     Parameters
     ----------
     matrix : array of shape (rows, rows), nats
-        Mutual information (method section 2) in the order to be drawn; nan is left blank.
+        Mutual information in the order to be drawn; nan is left blank.
     names : sequence of names, one per row
     blocks : sequence of Block
         The fragments, then the class; a line is drawn between neighbouring blocks.
@@ -135,7 +135,7 @@ def information_loss_picture(names: Sequence[str], loss: Floats, one_table: Floa
     Parameters
     ----------
     names : sequence of p names
-    loss : array of shape (p,), share of the feature's range (method section 9)
+    loss : array of shape (p,), share of the feature's range
     one_table : array of shape (p,), likewise, or None
         The loss when nothing is fragmented; None when that is what was published.
     """

@@ -79,6 +79,10 @@ def guess_role(look: Look, records: int) -> Guess:
         return Guess(look, "identifiers", "almost every record has its own value")
     if look.kind is None:
         return Guess(look, "drop", look.fault)
+    if look.kind == "integer" and look.distinct > MANY_VALUES * records:
+        return Guess(
+            look, "identifiers", "most records have their own value: a feature, if it tells nobody who"
+        )
     if look.kind == "decimal" and look.infinite:
         return Guess(look, "drop", f"{look.infinite:,} of its numbers are infinite, or too large")
     return Guess(look, "features", "; ".join(_remarks(look, records)))
@@ -91,8 +95,6 @@ def _remarks(look: Look, records: int) -> Iterator[str]:
         yield "constant: the same value in every record"
     if look.kind == "categorical" and tokens and look.numbers + tokens + look.missing == records:
         yield f"numbers but for {tokens:,} cells that may stand for missing"
-    if look.kind != "decimal" and look.distinct > MANY_VALUES * records:
-        yield "many values: if it tells who a record is about, move it to identifiers"
 
 
 def suggested_k(records: int) -> int:

@@ -87,6 +87,12 @@ def _header(table: Input) -> list[str]:
     with _opened(table.path) as file:
         text = io.TextIOWrapper(file, encoding=encoding, errors="replace", newline="")
         header = next(csv.reader(text, delimiter=table.separator), [])
+    numbers = [name for name in header if re.fullmatch(NUMBER, name.strip())]
+    if any("." in name for name in numbers) or 2 * len(numbers) > len(header):
+        raise InputError(
+            f"input.path: {len(numbers)} of {len(header)} names in the first line are numbers: "
+            "it must hold the columns' names, not a record"
+        )
     if not header:
         raise InputError(
             f"input.path: {table.path.name} is empty: a header line with the columns' names is needed"

@@ -148,7 +148,7 @@ def regions(
     partition
         The class of every row, and the boxes that the cuts left.
     bounds
-        "tight": of the members; "cuts": the boxes (method: released bounds of an EC).
+        "tight": of the members; "cuts": the boxes.
 
     Returns
     -------

@@ -106,7 +106,7 @@ class ReportFacts:
     class_attribute
         Name of the class attribute.
     mutual_information : array of shape (p + 1, p + 1), nats
-        Features in input order, the class last (method section 2).
+        Features in input order, the class last.
     placements
         One per feature.
     class_sizes : per fragment, array of shape (ECs of the fragment,), records
@@ -293,5 +293,5 @@ def _facts(
         mutual_information=read_matrix(connection),
         placements=tuple(PlacedFeature(*placement) for placement in placements),
         class_sizes=tuple(np.array(records, dtype=np.int64) for (records,) in sizes),
-        steps=(),
+        steps=tuple(connection.execute("SELECT step, seconds FROM steps ORDER BY rowid").fetchall()),
     )

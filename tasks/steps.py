@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Concatenate, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast
 
 from tasks.errors import StepError, UnjoinError
+from tasks.store import open_store
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -99,6 +100,7 @@ class Step(Generic[P, R]):
             raise _private(self.name, store, error) from None
         else:
             _announce("finished", 1.0)
+            _record(store, self.name)
             return result
         finally:
             _current.reset(token)
@@ -116,6 +118,14 @@ class Step(Generic[P, R]):
             persist_result=False,
         )
         return cast("Callable[Concatenate[Path, P], R]", recorded(self._run))
+
+
+def _record(store: Path, name: str) -> None:
+    """Keep in the store how long a step took."""
+    _, started = _current.get()
+    with open_store(store) as connection:
+        connection.execute("CREATE TABLE IF NOT EXISTS steps (step VARCHAR, seconds DOUBLE)")
+        connection.execute("INSERT INTO steps VALUES (?, ?)", [name, time.perf_counter() - started])
 
 
 def step(name: str) -> Callable[[Callable[Concatenate[Path, P], R]], Step[P, R]]:

@@ -40,6 +40,14 @@ def write_matrix(connection: duckdb.DuckDBPyConnection, names: Sequence[str], ma
     )
 
 
+def read_class_domain(connection: duckdb.DuckDBPyConnection) -> Domain:
+    """Return the domain of the class."""
+    ((name, missing),) = connection.execute(
+        "SELECT name, missing FROM columns WHERE role = 'class'"
+    ).fetchall()
+    return Domain(name, "categorical", _distinct(connection, name), missing)
+
+
 def read_matrix(connection: duckdb.DuckDBPyConnection) -> Matrix:
     """Return the stored matrix, the class last."""
     nats = connection.execute("SELECT nats FROM mutual_information ORDER BY rowid").fetchnumpy()["nats"]
@@ -66,7 +74,7 @@ def read_class_counts(
     tuple of ndarray of shape (E, class values)
         One per fragment; class values in their order.
     """
-    _, class_domain = read_domains(connection)
+    class_domain = read_class_domain(connection)
     sizes = connection.execute(
         "SELECT count(*) FROM equivalence_classes GROUP BY fragment ORDER BY fragment"
     ).fetchall()

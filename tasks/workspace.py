@@ -5,7 +5,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -93,6 +93,8 @@ def _alone(place: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+        with suppress(OSError):
+            place.rmdir()  # unless it holds releases
 
 
 def _lock(descriptor: int, name: str) -> None:

@@ -9,18 +9,19 @@ from tasks.config import Config
 from tasks.manifest import FragmentFiles, draft_manifest, write_manifest
 from tasks.steps import progress, step
 from tasks.store import literal, open_store, quoted
-from tasks.tables import read_domains, read_fragments
+from tasks.tables import read_fragments
 
 
 @step("write the fragments")
 def write_fragments(store: Path, config: Config, staging: Path, release_version: str) -> list[str]:
     """Write the CSV and Parquet files and a first manifest; return the names of the files."""
     with open_store(store) as connection:
-        _, class_domain = read_domains(connection)
         files = []
         fragments = read_fragments(connection)
         for number, features in enumerate(fragments, 1):
-            files.append(_write_fragment(connection, number, features, class_domain.name, staging))
+            files.append(
+                _write_fragment(connection, number, features, config.columns.class_attribute, staging)
+            )
             progress(number / len(fragments))
         write_manifest(draft_manifest(connection, config, release_version, files), staging)
     return [name for written in files for name in (written.csv, written.parquet)]

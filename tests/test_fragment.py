@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import ConfigurationError
 from tasks.fragment import fmrmr, fragment
 from tasks.mutual_information import mutual_information_matrix
 
@@ -115,8 +114,3 @@ def test_the_largest_fragment_is_split_again_and_its_halves_take_its_place():
     matrix[0, 1] = matrix[1, 0] = 0.9
     matrix[2, 3] = matrix[3, 2] = 0.8
     assert fragment(matrix, 3).fragments == ((0,), (2,), (1, 3))
-
-
-def test_more_fragments_than_features_are_refused():
-    with pytest.raises(ConfigurationError, match=r"4 fragments of 3 features"):
-        fragment(random_matrix(6, 3), 4)

@@ -16,7 +16,27 @@ def check_release(store: Path, config: Config, staging: Path) -> Verdict:
     """Hold the staged files against what the run was asked for, and keep the evidence beside them."""
     verdict = check_folder(staging, promised_by_run(store, config, staging))
     write_validation(verdict, staging)
+    _store(store, verdict)
     return verdict
+
+
+def _store(store: Path, verdict: Verdict) -> None:
+    """Keep what the gate found as the tables `validations` and `joins`."""
+    figures = verdict.figures
+    rows = [(o.name, o.asked, o.achieved, o.success, o.query) for o in verdict.promises]
+    with open_store(store) as connection:
+        connection.execute(
+            "CREATE TABLE validations "
+            "(promise VARCHAR, asked VARCHAR, achieved VARCHAR, holds BOOLEAN, query VARCHAR)"
+        )
+        connection.executemany("INSERT INTO validations VALUES (?, ?, ?, ?, ?)", rows)
+        connection.execute(
+            "CREATE TABLE joins (smallest_join BIGINT, smallest_records BIGINT, choices DOUBLE)"
+        )
+        connection.execute(
+            "INSERT INTO joins VALUES (?, ?, ?)",
+            [figures.smallest_join, figures.smallest_records, figures.choices],
+        )
 
 
 def promised_by_run(store: Path, config: Config, staging: Path) -> Promises:
@@ -40,7 +60,7 @@ def promised_by_run(store: Path, config: Config, staging: Path) -> Promises:
     )
 
 
-def require(verdict: Verdict) -> None:
+def require(store: Path, verdict: Verdict) -> None:
     """Refuse to go on unless every promise holds.
 
     Raises
@@ -53,4 +73,7 @@ def require(verdict: Verdict) -> None:
         reasons = "\n".join(
             f"{outcome.name}: asked {outcome.asked}, found {outcome.achieved}" for outcome in broken
         )
-        raise GateError(f"nothing was published, because the written files break a promise\n{reasons}")
+        raise GateError(
+            f"nothing was published, because the written files break a promise\n{reasons}\n"
+            f"The rejected files are in {store.parent}: see there, or ask for another enforcement, k or limit"
+        )

@@ -250,12 +250,12 @@ def read_promises(folder: Path) -> Promises:
 
 def _read_manifest(folder: Path) -> _Manifest:
     if not folder.is_dir():
-        raise InputError("The folder to check must exist and be a folder; nothing of that name was found.")
+        raise InputError(f"{folder}: there is no such folder")
     try:
         text = (folder / "release.json").read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InputError(
-            "The folder must hold release.json; it does not. Give the folder of one version."
+            f"{folder}: holds no release.json: give the folder of one version, or latest"
         ) from None
     except (OSError, UnicodeDecodeError):
         raise InputError("release.json must be a readable UTF-8 file; it could not be read.") from None
