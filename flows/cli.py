@@ -3,13 +3,17 @@
 import os
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
-from tasks.errors import UnjoinError
+from tasks.errors import StepError, UnjoinError
 from tasks.version import __version__
+
+if TYPE_CHECKING:
+    from tasks.config import Config
 
 Engine = Literal["prefect", "plain"]
 
@@ -155,5 +159,17 @@ def _release(config_path: Path, overrides: list[str]) -> None:
     from flows.terminal import print_release, progress_shown  # noqa: PLC0415
 
     with progress_shown():
-        folder = flow.fn(config) if config.run.engine == "plain" else flow(config)
+        folder = flow.fn(config) if config.run.engine == "plain" else _run_in_prefect(flow, config)
     print_release(folder)
+
+
+def _run_in_prefect(flow: Callable[["Config"], Path], config: "Config") -> Path:
+    """Run a flow under Prefect; what goes wrong in Prefect itself is told in one line."""
+    try:
+        return flow(config)
+    except UnjoinError:
+        raise
+    except Exception as error:
+        raise StepError(
+            f"Prefect failed ({type(error).__name__}): see that its server answers, or add --engine plain"
+        ) from error

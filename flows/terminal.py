@@ -105,7 +105,7 @@ def _joins_in_words(manifest: Manifest) -> list[str]:
     joins, delta, k = manifest["joins"], manifest["guarantees"]["delta"], manifest["guarantees"]["k"]["asked"]
     if delta["achieved"] is not None:
         words = (
-            "Class values are published once per combination; of all ways to fill them in, at least "
+            "Class values are published once per combination; of all class counts there can be, at least "
             f"{_floored(delta['achieved'])} join to {k} rows or more (asked: {delta['asked']:.1%})."
         )
     elif joins["smallest_join"] is not None:

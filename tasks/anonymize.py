@@ -65,6 +65,7 @@ def anonymize(  # noqa: PLR0917 - what an algorithm needs, in its order
     class_values: int,
     requirement: Requirement,
     settings: Anonymization,
+    seed: int,
 ) -> Anonymized:
     """Divide records into equivalence classes and generalise their features.
 
@@ -81,6 +82,8 @@ def anonymize(  # noqa: PLR0917 - what an algorithm needs, in its order
         What every equivalence class must satisfy.
     settings
         The algorithm and its options.
+    seed
+        Of the order in which relaxed cuts divide records with equal values.
 
     Raises
     ------
@@ -88,12 +91,26 @@ def anonymize(  # noqa: PLR0917 - what an algorithm needs, in its order
         If the records as a whole do not satisfy the requirement.
     """
     algorithm = ALGORITHMS[settings.algorithm]
-    partition = algorithm(codes, domains, classes, requirement, settings.mode)
+    if settings.mode == "relaxed":
+        order = _forgotten_order(codes, classes, seed)
+        partition = algorithm(codes[order], domains, classes[order], requirement, settings.mode)
+        partition = partition._replace(labels=partition.labels[np.argsort(order)])
+    else:
+        partition = algorithm(codes, domains, classes, requirement, settings.mode)
     labels, released = regions(codes, domains, partition, settings.bounds)
     held = np.bincount(
         labels.astype(np.int64) * class_values + classes, minlength=(labels.max() + 1) * class_values
     )
     return Anonymized(labels, held.reshape(-1, class_values).astype(np.int64), released)
+
+
+def _forgotten_order(codes: Codes, classes: Codes, seed: int) -> npt.NDArray[np.intp]:
+    """Return an order of the records that tells nothing of the input's: sorted by content, then shuffled.
+
+    A relaxed cut divides equal values by the order of records, which must not be that of the file.
+    """
+    by_content = np.lexsort((classes, *codes.T))
+    return by_content[np.random.default_rng(seed).permutation(len(by_content))]
 
 
 @step("anonymize the fragments")
@@ -138,7 +155,9 @@ def _anonymize_stored(
     codes = np.column_stack([columns[name] for name in names])
     requirement = KAnonymity(config.privacy.k)
     classes = np.asarray(columns[class_domain.name])
-    return anonymize(codes, domains, classes, class_domain.size, requirement, config.anonymization)
+    return anonymize(
+        codes, domains, classes, class_domain.size, requirement, config.anonymization, config.run.seed
+    )
 
 
 def _write_classes(

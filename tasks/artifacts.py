@@ -4,7 +4,7 @@ Outside a Prefect flow run nothing happens. Only aggregates are shown, never a v
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -38,7 +38,8 @@ def shown_in_prefect(steps: int) -> Iterator[None]:
             logger.info("%s: %s after %.2f s", event.step, event.kind, event.seconds)
         finished += event.kind == "finished"
         share = event.share if event.kind == "progress" else 0.0
-        update_progress_artifact(artifact, progress=100 * min((finished + share) / steps, 1.0))
+        with _unimportant():
+            update_progress_artifact(artifact, progress=100 * min((finished + share) / steps, 1.0))
 
     with listening(hear):
         yield
@@ -62,6 +63,11 @@ def show_release(folder: Path) -> None:
     """Show the fragments and measures of a published release, and where its report is."""
     if not in_prefect_run():
         return
+    with _unimportant():
+        _show_release(folder)
+
+
+def _show_release(folder: Path) -> None:
     from prefect.artifacts import create_link_artifact  # noqa: PLC0415 - a plain run does without Prefect
 
     manifest = read_manifest(folder)
@@ -95,4 +101,10 @@ def _show_table(key: str, rows: list[dict[str, Any]], description: str) -> None:
         return
     from prefect.artifacts import create_table_artifact  # noqa: PLC0415 - a plain run does without Prefect
 
-    create_table_artifact(rows, key=key, description=description)
+    with _unimportant():
+        create_table_artifact(rows, key=key, description=description)
+
+
+def _unimportant() -> AbstractContextManager[None]:
+    """Go on where Prefect cannot show something: it never decides about a release."""
+    return suppress(Exception)

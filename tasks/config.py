@@ -7,7 +7,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
 from tasks.errors import ConfigurationError
 
@@ -42,6 +50,15 @@ EXPECTED = {
 Column = Annotated[str, StringConstraints(min_length=1)]
 
 
+def _without_nul(path: Path) -> Path:
+    if "\0" in str(path):
+        raise ValueError("must be a path")
+    return path
+
+
+Place = Annotated[Path, AfterValidator(_without_nul)]
+
+
 class Section(BaseModel):
     """A part of the configuration; unknown keys are refused."""
 
@@ -51,7 +68,7 @@ class Section(BaseModel):
 class Input(Section):
     """Where the table is and how it is written."""
 
-    path: Path = Field(description="The table: CSV or TSV (gzip too), or Parquet")
+    path: Place = Field(description="The table: CSV or TSV (gzip too), or Parquet")
     format: Format | None = Field(default=None, description="Told by the file's name unless given")
     missing: tuple[str, ...] = Field(default=("",), description="Texts that stand for a missing value")
     delimiter: str | None = Field(
@@ -119,7 +136,9 @@ class FragmentationSettings(Section):
     """How columns are cut into fragments."""
 
     fragments: int = Field(default=2, ge=1, description="How many; 1 leaves the table whole")
-    bins: int = Field(default=10, ge=2, description="Equal-frequency bins of numbers, for mutual information")
+    bins: int = Field(
+        default=10, ge=2, le=1000, description="Equal-frequency bins of numbers, for mutual information"
+    )
 
 
 class Anonymization(Section):
@@ -150,7 +169,7 @@ class Limits(Section):
 class Output(Section):
     """Where the release goes."""
 
-    directory: Path = Field(default=Path("releases"), description="Holds one folder per release name")
+    directory: Place = Field(default=Path("releases"), description="Holds one folder per release name")
     name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")] = Field(
         description="Of the release"
     )
@@ -162,7 +181,7 @@ class RunSettings(Section):
     seed: int = Field(default=0, ge=0, description="Chooses where enforcement starts; never published")
     keep_workspace: bool = Field(default=False, description="Keep the private store after a release")
     engine: Engine = Field(default="prefect", description="Record every step in Prefect, or run plainly")
-    workspace: Path = Field(default=Path("workspace"), description="Holds the private stores")
+    workspace: Place = Field(default=Path("workspace"), description="Holds the private stores")
 
 
 class Config(Section):

@@ -29,11 +29,16 @@ class Shape(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column that takes part in the release, under its name in the raw table."""
+    """A column that takes part in the release, and its place in the input."""
 
     name: str
-    raw: str
+    place: int
     is_class: bool
+
+    @property
+    def raw(self) -> str:
+        """Its name in the raw table."""
+        return f"c{self.place}"
 
 
 def encode(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any], bool]:
@@ -68,7 +73,7 @@ def load_table(store: Path, config: Config) -> Shape:
     names = column_names(config.input)
     columns = _roles(config, names)
     with open_store(store) as connection:
-        records = read_rows(connection, config.input, len(names))
+        records = read_rows(connection, config.input, len(names), [column.place for column in columns])
         _check_size(records, config.privacy.k)
         kinds = _kinds(connection, config, columns)
         _write_source(connection, columns, kinds)
@@ -93,9 +98,9 @@ def _roles(config: Config, names: Sequence[str]) -> list[Column]:
         raise ConfigurationError("\n".join(faults))
     features = [name for name in names if roles.get(name, ["features"]) == ["features"]]
     _check_features(config, features)
-    raw = {name: f"c{number}" for number, name in enumerate(names)}
-    chosen = [Column(name, raw[name], is_class=False) for name in features]
-    return [*chosen, Column(columns.class_attribute, raw[columns.class_attribute], is_class=True)]
+    places = {name: place for place, name in enumerate(names)}
+    chosen = [Column(name, places[name], is_class=False) for name in features]
+    return [*chosen, Column(columns.class_attribute, places[columns.class_attribute], is_class=True)]
 
 
 def _check_features(config: Config, features: Sequence[str]) -> None:

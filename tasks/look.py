@@ -55,7 +55,7 @@ def look_at(path: Path) -> Sight:
     table = _recognised(path)
     names = column_names(table)
     with TemporaryDirectory(prefix="unjoin-") as folder, open_store(Path(folder) / STORE) as connection:
-        records = read_rows(connection, table, len(names))
+        records = read_rows(connection, table, len(names), range(len(names)))
         if records == 0:
             raise InputError("input.path: the table has no records")
         types = column_types(connection)

@@ -63,11 +63,11 @@ def recognised_encoding(table: Input) -> Encoding:
 def _readable(table: Input) -> Iterator[None]:
     """Say what is wrong with a file that cannot be read."""
     name = table.path.name
-    if not table.path.exists():
-        raise InputError(f"input.path: there is no file {name}")
-    if not table.path.is_file():
-        raise InputError(f"input.path: {name} is not a file")
     try:
+        if not table.path.exists():
+            raise InputError(f"input.path: there is no file {name}")
+        if not table.path.is_file():
+            raise InputError(f"input.path: {name} is not a file")
         yield
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or "damaged"
@@ -133,8 +133,10 @@ def _check_names(names: Sequence[str]) -> None:
         )
 
 
-def read_rows(connection: duckdb.DuckDBPyConnection, table: Input, columns: int) -> int:
-    """Make the table `raw` with columns c0, c1, ...: texts from CSV, typed from Parquet.
+def read_rows(
+    connection: duckdb.DuckDBPyConnection, table: Input, columns: int, wanted: Sequence[int]
+) -> int:
+    """Make the table `raw` with the wanted of the columns c0, c1, ...: texts from CSV, typed from Parquet.
 
     What stands for missing is NULL in it.
 
@@ -150,9 +152,9 @@ def read_rows(connection: duckdb.DuckDBPyConnection, table: Input, columns: int)
     """
     try:
         if table.written_as == "parquet":
-            _read_parquet(connection, table)
+            _read_parquet(connection, table, wanted)
         else:
-            _read_csv(connection, table, columns)
+            _read_csv(connection, table, columns, wanted)
     except duckdb.Error:
         raise InputError(
             f"input.path: {table.path.name} cannot be read as {table.written_as}: "
@@ -162,13 +164,11 @@ def read_rows(connection: duckdb.DuckDBPyConnection, table: Input, columns: int)
     return int(records)
 
 
-def _read_parquet(connection: duckdb.DuckDBPyConnection, table: Input) -> None:
-    source = f"read_parquet({literal(glob.escape(str(table.path)))})"
+def _read_parquet(connection: duckdb.DuckDBPyConnection, table: Input, wanted: Sequence[int]) -> None:
+    source = f"read_parquet({literal(glob.escape(str(table.path)))}, hive_partitioning = false)"
     described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
     types = [str(sql_type) for _, sql_type, *_ in described]
-    cells = ", ".join(
-        _parquet_cell(f"c{number}", sql_type, table.missing) for number, sql_type in enumerate(types)
-    )
+    cells = ", ".join(_parquet_cell(f"c{number}", types[number], table.missing) for number in wanted)
     aliases = ", ".join(f"c{number}" for number in range(len(types)))
     connection.execute(f"CREATE TEMP TABLE raw AS SELECT {cells} FROM {source} AS t({aliases})")
 
@@ -184,15 +184,19 @@ def _parquet_cell(raw: str, sql_type: str, tokens: Sequence[str]) -> str:
     return f"CASE WHEN {' OR '.join(standing)} THEN NULL ELSE {raw} END AS {raw}" if standing else raw
 
 
-def _read_csv(connection: duckdb.DuckDBPyConnection, table: Input, columns: int) -> None:
+def _read_csv(
+    connection: duckdb.DuckDBPyConnection, table: Input, columns: int, wanted: Sequence[int]
+) -> None:
     """Read every line as a row, the header too, then forget the header."""
     types = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(columns))
     tokens = ", ".join(literal(token) for token in table.missing or [NO_CELL])
+    kept = ", ".join(f"c{number}" for number in wanted)
     connection.execute(f"""
-        CREATE TEMP TABLE raw AS SELECT * FROM read_csv({literal(glob.escape(str(table.path)))},
+        CREATE TEMP TABLE raw AS SELECT {kept} FROM read_csv({literal(glob.escape(str(table.path)))},
             auto_detect = false, header = false, columns = {{{types}}}, delim = {literal(table.separator)},
             quote = '"', escape = '"', nullstr = [{tokens}], encoding = {literal(table.encoding)},
-            strict_mode = true, null_padding = false, store_rejects = true, max_line_size = 16777216)
+            strict_mode = true, null_padding = false, store_rejects = true, max_line_size = 16777216,
+            hive_partitioning = false)
     """)
     rejected = connection.execute("SELECT DISTINCT line FROM reject_errors ORDER BY line").fetchall()
     if rejected:

@@ -78,7 +78,7 @@ def enforce_selectivity(nodes: Nodes, k: int, delta: float, seed: int) -> None:
     seed
         Chooses where the walk starts.
     """
-    least = Fraction(delta)
+    least = Fraction(repr(delta))
 
     def violates(nodes: Nodes, node: int, others: Indices) -> Booleans:
         return _insufficient_pairs(nodes, node, others, k, least)

@@ -97,13 +97,14 @@ class Step(Generic[P, R]):
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, its text must not leave the workspace
             _announce("failed", 1.0)
-            raise _private(self.name, store, error) from None
+            failure = _private(self.name, store, error)
         else:
             _announce("finished", 1.0)
             _record(store, self.name)
             return result
         finally:
             _current.reset(token)
+        raise failure  # out here it does not carry the exception that it stands for
 
     @cached_property
     def _task(self) -> Callable[Concatenate[Path, P], R]:

@@ -29,6 +29,7 @@ def load(table, *, k=2, columns=None, **settings):
             "input": {"path": table, **settings},
             "columns": {"class": "class", "features": "rest", **(columns or {})},
             "privacy": {"k": k},
+            "fragmentation": {"fragments": 1},
             "output": {"name": "trial"},
         }
     )
@@ -54,6 +55,7 @@ def write(tmp_path):
 
     def _write(content, name="table.csv"):
         table = tmp_path / name
+        table.parent.mkdir(exist_ok=True)
         table.write_bytes(content if isinstance(content, bytes) else content.encode())
         return table
 
@@ -563,9 +565,13 @@ def test_a_likely_identifier_is_refused_unless_named(write, value):
     assert len(column(load(again, columns={"features": ["x", "y"]}), "x")) == 10
 
 
-def test_a_column_with_nine_values_in_ten_is_no_likely_identifier(write):
-    text = "x,class\n" + "".join(f"v{max(number, 1)},a\n" for number in range(10))
-    assert len(set(column(load(write(text)), "x"))) == 9
+@pytest.mark.parametrize("prefix, most", [("", 9), ("v", 5)])
+def test_as_many_values_as_a_feature_may_have_are_no_likely_identifier(write, prefix, most):
+    text = "x,class\n" + "".join(f"{prefix}{1 + number % most},a\n" for number in range(10))
+    assert len(set(column(load(write(text)), "x"))) == most
+    text = "x,class\n" + "".join(f"{prefix}{1 + number % (most + 1)},a\n" for number in range(10))
+    with pytest.raises(InputError, match="as an identifier does"):
+        load(write(text, "more/table.csv"))
 
 
 def test_all_faults_of_columns_are_told_together(write):
@@ -578,3 +584,50 @@ def test_names_in_messages_are_shown_as_they_are(write):
     table = write(rows(["a", "b"], header='"x\ny",class'))
     told = message(InputError, table, columns={"types": {"x\ny": "numeric"}})
     assert json.dumps("x\ny")[1:-1] in told
+
+
+def test_more_fragments_than_features_are_refused_before_any_work(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("x,class\n1,a\n2,b\n")
+    config = parse_config(
+        {
+            "input": {"path": table},
+            "columns": {"class": "class", "features": "rest"},
+            "privacy": {"k": 2},
+            "output": {"name": "trial"},
+        }
+    )
+    with pytest.raises(ConfigurationError, match="2 fragments of 1 features"):
+        load_table(create_workspace(tmp_path / "workspace"), config)
+
+
+def test_the_path_of_a_table_adds_no_column(tmp_path):
+    folder = tmp_path / "x=77" / "class=zz"
+    folder.mkdir(parents=True)
+    table = folder / "t.parquet"
+    pd.DataFrame({"x": [1, 1, 2, 2], "class": list("abab")}).to_parquet(table)
+    store = load(table)
+    assert column(store, "x") == [1, 1, 2, 2]
+    assert column(store, "class") == list("abab")
+
+
+def test_identifiers_and_dropped_columns_are_not_stored(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text(f"id,x,note,class\n{CANARY}1,1,{CANARY},a\n{CANARY}2,1,{CANARY},a\n")
+    store = load(table, columns={"identifiers": ["id"], "drop": ["note"]})
+    assert CANARY.encode() not in store.read_bytes()
+
+
+def test_a_first_line_of_numbers_is_no_header(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("5.1,3.5,setosa\n4.9,3.0,setosa\n")
+    with pytest.raises(InputError, match="2 of 3 names in the first line are numbers") as caught:
+        load(table)
+    assert "5.1" not in str(caught.value)
+
+
+def test_only_features_have_a_type(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("x,class\n1,a\n2,b\n")
+    with pytest.raises(ConfigurationError, match="only features have a type, not 'class'"):
+        load(table, columns={"types": {"class": "numeric"}})

@@ -61,7 +61,7 @@ def proposal(patients, tmp_path):
 
 def test_unique_columns_are_identifiers_and_empty_ones_are_dropped(proposal):
     _, settings = proposal
-    assert settings["columns"]["identifiers"] == ["record", "number"]
+    assert settings["columns"]["identifiers"] == ["record", "number", "person"]
     assert settings["columns"]["drop"] == ["nothing"]
     assert settings["columns"]["features"] == "rest"
 
@@ -71,7 +71,7 @@ def test_every_column_is_listed_with_its_kind_counts_and_reason(proposal):
     for line in (
         '    "record",  # text, 200 values: almost every record has its own value',
         '    "number",  # whole numbers, 200 values: almost every record has its own value',
-        '#   "person": whole numbers, 150 values: many values: if it tells who',
+        '    "person",  # whole numbers, 150 values: most records have their own value: a feature, if',
         '#   "ward": text, 2 values',
         '#   "weight": numbers, 41 values',
         '#   "unit": text, 1 value: constant: the same value in every record',
@@ -100,7 +100,7 @@ def test_the_class_is_asked_for(proposal, tmp_path):
 
 def test_with_the_class_filled_in_it_loads(proposal, tmp_path):
     shape = loaded(tmp_path / "release.toml", "outcome")
-    assert (shape.records, shape.features, shape.class_values) == (ROWS, 8, 2)
+    assert (shape.records, shape.features, shape.class_values) == (ROWS, 7, 2)
 
 
 def test_the_commented_suggestions_are_settings(proposal, tmp_path):

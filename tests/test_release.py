@@ -45,7 +45,7 @@ def fragments(folder):
 
 
 def published(folder):
-    return sorted(path.name for path in (folder / "releases" / "people").iterdir())
+    return sorted(path.name for path in (folder / "releases").glob("people/*"))
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_an_unforeseen_failure_tells_its_kind_and_keeps_its_text_private(tmp_pat
     with pytest.raises(StepError) as caught:
         publish_plainly(settings(tmp_path, small_table))
     assert "canary-5512" not in str(caught.value)
-    assert caught.value.__suppress_context__
+    assert caught.value.__context__ is None
     (log,) = (tmp_path / "workspace").glob("*/error.log")
     assert "canary-5512" in log.read_text()
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
@@ -222,9 +222,11 @@ def test_the_number_of_steps_shown_is_the_number_of_steps(tmp_path, small_table)
     assert len(finished) == len(set(finished)) == STEPS
 
 
-def test_row_order_of_the_input_does_not_show(tmp_path, small_table):
-    first = publish_plainly(settings(tmp_path / "a", small_table))
-    second = publish_plainly(settings(tmp_path / "b", small_table.sample(frac=1, random_state=1)))
+@pytest.mark.parametrize("mode", ["strict", "relaxed"])
+def test_row_order_of_the_input_does_not_show(tmp_path, small_table, mode):
+    relaxed = {"anonymization": {"mode": mode}}
+    first = publish_plainly(settings(tmp_path / "a", small_table) | relaxed)
+    second = publish_plainly(settings(tmp_path / "b", small_table.sample(frac=1, random_state=1)) | relaxed)
     for one, other in zip(fragments(first), fragments(second), strict=True):
         pd.testing.assert_frame_equal(one, other)
 
