@@ -111,6 +111,11 @@ def test_an_eta_that_is_too_costly_is_refused(monkeypatch):
         smallest_eta([{1: PublishedClass(1, 5)}, {1: PublishedClass(1, 5)}], 5)
 
 
+def test_a_huge_k_is_refused_before_anything_is_listed():
+    with pytest.raises(TooCostlyError):
+        eta((PublishedClass(3, 17), PublishedClass(3, 18)), 2, 2**31 - 1)
+
+
 @st.composite
 def families(draw):
     values = draw(st.integers(1, 5))

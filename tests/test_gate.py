@@ -3,6 +3,7 @@
 import ast
 import copy
 import json
+import os
 from pathlib import Path
 
 import duckdb
@@ -292,7 +293,109 @@ def test_a_fragment_that_is_a_link_to_elsewhere(two, tmp_path):
     folder = two.write(tmp_path / "release")
     (folder / "fragment_1.csv").rename(tmp_path / "elsewhere.csv")
     (folder / "fragment_1.csv").symlink_to(tmp_path / "elsewhere.csv")
+    assert broken(check_folder(folder, read_promises(folder))) == {"hashes", "formats"}
+
+
+def damaged(release, folder, name, damage):
+    """Check a release one of whose files was damaged; the manifest's hash is made to fit."""
+    path = release.write(folder) / name
+    path.write_bytes(damage(path.read_bytes()))
+    number, kind = int(path.stem[-1]), path.suffix[1:]
+    release.manifest["fragments"][number - 1]["sha256"][kind] = sha256(path)
+    (folder / "release.json").write_text(json.dumps(release.manifest))
+    return check_folder(folder, read_promises(folder))
+
+
+@pytest.mark.parametrize("place", ["date=2026", "cls=zz/age=3"])
+def test_names_of_folders_above_add_no_columns(place, two, tmp_path):
+    assert broken(check(two, tmp_path / place)) == set()
+
+
+REWRITTEN = {
+    "needless quotes": lambda text: text.replace(b"\n31,", b'\n"31",', 1),
+    "quotes around nothing": lambda text: text.replace(b"\n,", b'\n"",', 1),
+    "no final newline": lambda text: text[:-1],
+    "a quoted header": lambda text: text.replace(b"age", b'"age"', 1),
+}
+
+
+@pytest.mark.parametrize("damage", REWRITTEN.values(), ids=REWRITTEN)
+def test_a_csv_that_is_not_written_plainly(damage, two, tmp_path):
+    assert broken(damaged(two, tmp_path, "fragment_1.csv", damage)) == {"formats"}
+
+
+@pytest.mark.parametrize("damage", [lambda text: text + b"\n", lambda text: b"\xef\xbb\xbf" + text])
+def test_a_csv_with_a_blank_line_or_a_byte_order_mark(damage, two, tmp_path):
+    assert "formats" in broken(damaged(two, tmp_path, "fragment_1.csv", damage))
+
+
+def respelled(release, column, old, new, rows):
+    for row in [row for row in release.tables[1].csv if row[column] == old][:rows]:
+        row[column] = new
+    release.tables[1].csv.sort(key=lambda row: [text.encode() for text in row])
+    return release
+
+
+@pytest.mark.parametrize("text", ["18.00 or missing", "1.8e+01 or missing"])
+def test_another_spelling_of_a_number(text, two, tmp_path):
+    assert (
+        "formats"
+        in broken(check(respelled(two, 0, "18.0 or missing", text, 9), tmp_path))
+        <= {
+            "formats",
+            "order",
+        }
+    )
+
+
+def test_another_spelling_of_a_category(two, tmp_path):
+    old = two.tables[1].csv[0][1]
+    assert broken(check(respelled(two, 1, old, old.replace("z", r"\u007a"), 9), tmp_path)) == {"formats"}
+
+
+def test_two_zeros_are_one_value(tmp_path):
+    cells = (Range(-0.0, -0.0),), (Range(0.0, 0.0),)
+    release = build([Fragment({"x": "decimal"}, [ClassOf(each, {"a": 5}) for each in cells])], k=5)
+    assert "formats" in broken(check(release, tmp_path))
+
+
+def test_metadata_in_a_parquet_file(two, tmp_path):
+    two.write(tmp_path)
+    path = tmp_path / "fragment_1.parquet"
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE kept AS FROM '{path}'")
+        connection.execute(f"COPY kept TO '{path}' (FORMAT parquet, KV_METADATA {{note: 'SECRET'}})")
+    verdict = damaged(two, tmp_path / "again", "fragment_1.parquet", lambda _: path.read_bytes())
+    assert broken(verdict) == {"formats"}
+    assert "SECRET" not in texts(verdict)
+
+
+def test_a_long_cell_is_read(tmp_path):
+    cell = Categories(("x" * 3_000_000,))
+    release = build([Fragment({"x": "categorical"}, [ClassOf((cell,), {"a": 5})])], k=5)
+    assert broken(check(release, tmp_path)) == set()
+
+
+@pytest.mark.parametrize("name", ["report.html", "validation"])
+def test_links_are_undeclared(name, two, tmp_path):
+    folder = two.write(tmp_path / "release")
+    (tmp_path / "elsewhere").mkdir()
+    (folder / name).symlink_to(tmp_path / "elsewhere")
     assert broken(check_folder(folder, read_promises(folder))) == {"hashes"}
+
+
+def test_pipes_and_misplaced_folders_are_undeclared(two, tmp_path):
+    folder = two.write(tmp_path)
+    (folder / "report.html").mkdir()
+    assert broken(check_folder(folder, read_promises(folder))) == {"hashes"}
+    (folder / "fragment_1.csv").unlink()
+    os.mkfifo(folder / "fragment_1.csv")
+    assert {"hashes", "records"} <= broken(check_folder(folder, read_promises(folder)))
+
+
+def test_a_huge_number_of_choices_is_compared_exactly(two, tmp_path):
+    two.manifest["joins"]["choices"] = 10**400
+    assert broken(check(two, tmp_path)) == {"manifest"}
 
 
 MANIFEST_FIGURES = [
@@ -345,12 +448,12 @@ def test_a_delta_that_is_not_reached(tmp_path):
     counts = {"a": 1, "b": 1, "c": 3}, {"c": 1, "d": 1, "e": 3}
     fragments = [one_feature("x", counts[0]), one_feature("y", counts[1])]
     release = build(fragments, k=5, delta=0.138)
-    release.manifest["guarantees"]["delta"]["achieved"] = 5 / 36
+    release.manifest["guarantees"]["delta"]["achieved"] = 0.138888
     assert broken(check(release, tmp_path)) == set()
     release.manifest["guarantees"]["delta"]["asked"] = 0.14
     verdict = check(release, tmp_path)
     assert broken(verdict) == {"delta"}
-    assert verdict.figures.smallest_eta == pytest.approx(5 / 36)
+    assert verdict.figures.smallest_eta == 0.138888 < 5 / 36
     release.manifest["guarantees"]["delta"] = {"asked": 0.1, "achieved": 0.15}
     assert broken(check(release, tmp_path)) == {"manifest"}
 
@@ -486,6 +589,20 @@ MALFORMED = {
     "the class among the features": (["columns", 0, "name"], "class"),
     "a feature twice": (["columns", 0, "name"], SQL),
     "a negative count": (["records"], -1),
+    "k of one": (["guarantees", "k", "asked"], 1),
+    "a huge k": (["guarantees", "k", "asked"], 2**31),
+    "a huge count": (["records"], 2**63),
+    "a loss above one": (["measures", "information_loss", "fragmented"], 1.5),
+    "an infinite loss": (["measures", "information_loss", "fragmented"], 1e999),
+    "suppressed records": (["suppressed_records"], 1),
+    "another guarantee achieved": (["guarantees", "guarantee", "achieved"], "SECRET"),
+    "a failed validation": (["validation", "success"], False),
+    "another fragment's feature": (["columns", 0, "fragment"], 2),
+    "a fragment that is none": (["columns", 0, "fragment"], 9),
+    "a total that is no sum": (["changed_class_values", "total"], 3),
+    "a share that is none": (["changed_class_values", "share"], 0.1),
+    "an unknown enforcement": (["enforcement"], "SECRET"),
+    "per class by enforcement alone": (["enforcement"], "delta_selectivity"),
     "not an object": ([], None),
 }
 
@@ -510,6 +627,18 @@ def test_a_manifest_that_is_no_json_is_refused(content, tmp_path):
         read_promises(tmp_path)
     with pytest.raises(InputError, match="folder"):
         read_promises(tmp_path / "nowhere")
+
+
+def test_a_manifest_that_says_one_thing_twice_is_refused(two, tmp_path):
+    path = two.write(tmp_path) / "release.json"
+    path.write_text('{"records": 1, ' + path.read_text()[1:])
+    with pytest.raises(InputError, match="two entries"):
+        read_promises(tmp_path)
+
+
+def test_a_path_that_cannot_be_looked_up_is_refused(tmp_path):
+    with pytest.raises(InputError):
+        read_promises(tmp_path / ("x" * 5000))
 
 
 def judged_alone(finding):

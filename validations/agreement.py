@@ -11,7 +11,8 @@ class Agreement(NamedTuple):
     Attributes
     ----------
     differing
-        Groups of rows with the same values whose number differs between the files.
+        Groups of rows with the same values whose number differs between the files, and equivalence classes
+        of one file that have the same values as another one of it.
     misplaced
         Groups of the Parquet file that are torn apart, or stand before one that the CSV's order puts first.
     """
@@ -45,7 +46,8 @@ def agreement(csv: Groups, parquet: Groups) -> Agreement:
         in_order AS (
             SELECT first_line > lag(first_line, 1, -1) OVER (ORDER BY place) AS after FROM paired
             WHERE csv_rows > 0 AND rows > 0)
-        SELECT (SELECT count(*) FROM paired WHERE csv_rows IS DISTINCT FROM rows),
+        SELECT (SELECT count(*) FROM paired WHERE csv_rows IS DISTINCT FROM rows)
+               + (SELECT count(*) - count(DISTINCT (format, equal)) FROM equal_classes),
                (SELECT count(*) FROM paired WHERE last_line - first_line + 1 <> rows)
                + (SELECT count(*) FROM in_order WHERE NOT after)""")
     return Agreement(differing=int(row[0]), misplaced=int(row[1]))

@@ -31,11 +31,11 @@ def _store(store: Path, verdict: Verdict) -> None:
         )
         connection.executemany("INSERT INTO validations VALUES (?, ?, ?, ?, ?)", rows)
         connection.execute(
-            "CREATE TABLE joins (smallest_join BIGINT, smallest_records BIGINT, choices DOUBLE)"
+            "CREATE TABLE joins (smallest_join BIGINT, smallest_records BIGINT, choices VARCHAR)"
         )
         connection.execute(
             "INSERT INTO joins VALUES (?, ?, ?)",
-            [figures.smallest_join, figures.smallest_records, figures.choices],
+            [figures.smallest_join, figures.smallest_records, str(figures.choices)],
         )
 
 

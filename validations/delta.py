@@ -23,7 +23,7 @@ def finding(promises: Promises, evidence: Evidence) -> Finding:
         below, achieved = 0, "no choice has a common class value"
     else:
         below = int(joins.smallest_eta < delta)
-        achieved = f"smallest eta {float(joins.smallest_eta):.6g}, of {joins.choices:,} choices"
+        achieved = f"smallest eta {evidence.figures.smallest_eta:.6g}, of {joins.choices:,} choices"
     return Finding(
         name="delta",
         title=f"For every choice of equivalence classes, the join holds {promises.k} or more rows "

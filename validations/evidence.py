@@ -3,6 +3,7 @@
 A value that could not be found is None, and a problem says why.
 """
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -34,7 +35,9 @@ class FileEvidence:
     class_cells
         What the class column shows; None unless there is exactly one.
     unsound
-        Cells that break the grammar; None for columns of the wrong type.
+        Cells that break the grammar or are not spelled canonically; None for columns of the wrong type.
+    plain
+        Whether the file holds its rows and nothing beside them; None if that could not be found.
     """
 
     file: str
@@ -44,6 +47,7 @@ class FileEvidence:
     class_sizes: npt.NDArray[np.int64]
     class_cells: ClassCells | None
     unsound: int | None
+    plain: bool | None
 
     @property
     def records(self) -> int | None:
@@ -116,7 +120,8 @@ class Figures:
     choices
         Choices of one EC from each of two or more fragments.
     smallest_eta
-        Smallest share of versions with a safe join, where class values are published per class.
+        Smallest share of versions with a safe join, where class values are published per class;
+        rounded down to 6 digits.
     """
 
     equivalence_classes: tuple[int | None, ...]
@@ -161,5 +166,5 @@ class Evidence:
             smallest_join=join.rows if join and join.exact else None,
             smallest_records=self.joins.smallest_records,
             choices=self.joins.choices,
-            smallest_eta=None if eta is None else float(eta),
+            smallest_eta=None if eta is None else math.floor(eta * 10**6) / 10**6,
         )

@@ -9,6 +9,10 @@ class ExpectFormatsToAgree(ExpectNoDeviation):
     """Whether the two files of every fragment hold the same rows, compared as values."""
 
 
+class ExpectNothingBesideTheRows(ExpectNoDeviation):
+    """Whether every file holds its rows, written in the one way there is, and nothing beside them."""
+
+
 class ExpectCellsToFollowTheGrammar(ExpectNoDeviation):
     """Whether every cell of both files is one of the forms that a published cell can have."""
 
@@ -20,18 +24,23 @@ def finding(promises: Promises, evidence: Evidence) -> Finding:
     ]
     unsound = [_unsound(fragment) for fragment in evidence.fragments]
     achieved = "could not be checked: files cannot be read or have other columns"
-    if None not in (*differing, *unsound):
+    beside = [_beside(fragment) for fragment in evidence.fragments]
+    if None not in (*differing, *unsound, *beside):
         achieved = in_words(sum(count or 0 for count in differing), "group of rows differs", "groups differ")
         achieved += f", {in_words(sum(count or 0 for count in unsound), 'cell', 'cells')} of another form"
+        achieved += (
+            f", {in_words(sum(count or 0 for count in beside), 'file', 'files')} not as a release writes it"
+        )
     return Finding(
         name="formats",
         title="The CSV and the Parquet file of every fragment say the same",
-        asked="the same rows in both files, every cell well formed",
+        asked="the same rows in both files, every cell well formed, nothing beside the rows",
         achieved=achieved,
         evidence=evidence_frame(
             [f"fragment {number}" for number in range(1, len(evidence.fragments) + 1)],
             differing=differing,
             unsound=unsound,
+            beside=beside,
         ),
         lines=len(promises.fragments),
         judgements=(
@@ -45,8 +54,18 @@ def finding(promises: Promises, evidence: Evidence) -> Finding:
                 max_value=0,
                 description="Every cell has one of the forms that a published cell can have.",
             ),
+            ExpectNothingBesideTheRows(
+                column="beside",
+                max_value=0,
+                description="Every file holds its rows as a release writes them, and nothing beside them.",
+            ),
         ),
     )
+
+
+def _beside(fragment: FragmentEvidence) -> int | None:
+    plain = [file.plain for file in fragment.files]
+    return None if None in plain else plain.count(False)
 
 
 def _unsound(fragment: FragmentEvidence) -> int | None:

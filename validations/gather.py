@@ -6,6 +6,7 @@ Only aggregates leave DuckDB: no record, no cell.
 import hashlib
 import math
 import os
+import stat
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -31,6 +32,7 @@ from validations.promises import PROMISES, Promises
 from validations.published_files import Columns, UnreadableError
 from validations.record_counts import smallest_records
 from validations.selectivity import PublishedClass, smallest_eta
+from validations.spelling import has_no_metadata, is_written_plainly, misspelt
 
 DOCUMENTS = {
     "release.json",
@@ -41,6 +43,9 @@ DOCUMENTS = {
     *(f"validation/suites/{name}.json" for name in PROMISES),
 }
 """What a published folder holds beside its fragments."""
+
+FOLDERS = {"validation", "validation/suites"}
+"""Which of these are folders."""
 
 READERS = 2
 """Fragments that are read at once: a CSV file's lines are numbered one after the other, on one core."""
@@ -99,15 +104,28 @@ def _gather_file(
         groups = read_groups(connection, path, columns, promises, number)
     except UnreadableError as error:
         problem = f"{path.name} could not be read: {error}"
+    digest = _sha256(path)
     return groups, FileEvidence(
         file=path.name,
         problem=problem,
-        sha256=_sha256(path),
+        sha256=digest,
         columns=columns,
         class_sizes=class_sizes(groups) if groups else np.zeros(0, dtype=np.int64),
         class_cells=class_cells(groups) if groups else None,
-        unsound=unsound(groups) if groups and columns and _typed(groups, columns) else None,
+        unsound=_unsound(groups) if groups and columns and _typed(groups, columns) else None,
+        plain=_plain(groups, path, columns, digest) if groups and columns else None,
     )
+
+
+def _unsound(groups: Groups) -> int:
+    return unsound(groups) + (misspelt(groups) if groups.format == "csv" else 0)
+
+
+def _plain(groups: Groups, path: Path, columns: Columns, digest: str | None) -> bool:
+    """Return whether a file holds nothing beside its rows; rows out of order are the promise `order`'s."""
+    if groups.format == "parquet":
+        return has_no_metadata(groups.connection, path)
+    return misplaced(groups) > 0 or is_written_plainly(groups, path, columns, digest)
 
 
 def _names(file: FileEvidence) -> tuple[str, ...]:
@@ -121,7 +139,7 @@ def _typed(groups: Groups, columns: Columns) -> bool:
 
 
 def _sha256(path: Path) -> str | None:
-    if path.is_symlink():
+    if path.is_symlink() or not path.is_file():
         return None
     try:
         with path.open("rb") as file:
@@ -193,7 +211,18 @@ def _undeclared(folder: Path, promises: Promises) -> int:
     found = 0
     for place, folders, files in os.walk(folder):
         inside = Path(place).relative_to(folder)
-        strange = [name for name in (*folders, *files) if str(inside / name) not in DOCUMENTS | declared]
+        strange = [
+            name
+            for name in (*folders, *files)
+            if str(inside / name) not in DOCUMENTS | declared
+            or not _is_real(Path(place, name), folder=str(inside / name) in FOLDERS)
+        ]
         folders[:] = [name for name in folders if name not in strange]
         found += len(strange)
     return found
+
+
+def _is_real(path: Path, *, folder: bool) -> bool:
+    """Return whether a path is a folder or a regular file itself, not a link to one."""
+    mode = path.lstat().st_mode
+    return stat.S_ISDIR(mode) if folder else stat.S_ISREG(mode)

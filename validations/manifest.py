@@ -12,8 +12,8 @@ class Statement(NamedTuple):
     """A figure that the manifest states, and what the files show; None if that could not be found."""
 
     name: str
-    stated: float
-    found: float | None
+    stated: int | float
+    found: int | float | None
 
 
 class ExpectStatementsToBeTrue(ExpectNoDeviation):
@@ -80,4 +80,6 @@ def _smallest(sizes: tuple[int | None, ...]) -> int | None:
 def _untrue(statement: Statement) -> int | None:
     if statement.found is None:
         return None
+    if isinstance(statement.stated, int) and isinstance(statement.found, int):
+        return int(statement.stated != statement.found)
     return int(not math.isclose(statement.stated, statement.found, rel_tol=1e-9))

@@ -1,6 +1,7 @@
 """What a release promises, read from its manifest or stated by the run that made it."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -23,6 +24,9 @@ PROMISES = (
     "manifest",
 )
 """The short name of every promise that a release can make."""
+
+ROUNDING = 1e-6
+"""Shares are stated to six digits."""
 
 ClassValues = Literal["per_record", "per_class"]
 
@@ -118,7 +122,7 @@ class Promises:
             )
 
 
-Whole = Annotated[int, Field(ge=0)]
+Whole = Annotated[int, Field(ge=0, lt=2**63)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
@@ -130,15 +134,17 @@ class _Entry(BaseModel):
 class _Column(_Entry):
     name: str
     kind: Literal["integer", "decimal", "categorical"]
+    fragment: Annotated[int, Field(ge=1)]
 
 
 class _AskedK(_Entry):
-    asked: Annotated[int, Field(ge=1)]
+    asked: Annotated[int, Field(ge=2, lt=2**31)]
     achieved: Whole | None
 
 
 class _AskedGuarantee(_Entry):
     asked: Literal["join"]
+    achieved: Literal["join"] | None
 
 
 class _AskedDelta(_Entry):
@@ -176,15 +182,18 @@ class _Fragment(_Entry):
 class _Joins(_Entry):
     smallest_join: Whole | None
     smallest_records: Whole | None
-    choices: Whole | None
+    choices: Annotated[int, Field(ge=0)] | None
 
 
 class _Changed(_Entry):
+    total: Whole
+    per_fragment: list[Whole]
     share: Share
 
 
 class _InformationLoss(_Entry):
-    fragmented: float
+    fragmented: Share
+    unfragmented: Share
 
 
 class _Measures(_Entry):
@@ -192,22 +201,28 @@ class _Measures(_Entry):
 
 
 class _Limits(_Entry):
-    max_information_loss: float | None
-    max_changed_class_values: float | None
+    max_information_loss: Share | None
+    max_changed_class_values: Share | None
+
+
+class _Validation(_Entry):
+    success: Literal[True] | None
 
 
 class _Manifest(_Entry):
     records: Whole
     class_attribute: str = Field(alias="class")
     class_values: ClassValues
-    enforcement: str
+    enforcement: Literal["none", "naive", "dependency_graph", "delta_selectivity"]
     columns: list[_Column]
     guarantees: _Guarantees
     fragments: Annotated[list[_Fragment], Field(min_length=1)]
     joins: _Joins
     changed_class_values: _Changed
+    suppressed_records: Annotated[int, Field(ge=0, le=0)]
     measures: _Measures
     limits: _Limits
+    validation: _Validation
 
 
 def read_promises(folder: Path) -> Promises:
@@ -249,9 +264,11 @@ def read_promises(folder: Path) -> Promises:
 
 
 def _read_manifest(folder: Path) -> _Manifest:
-    if not folder.is_dir():
-        raise InputError(f"{folder}: there is no such folder")
     try:
+        if not folder.is_dir():
+            raise InputError(f"{folder}: there is no such folder")
+        if (folder / "release.json").exists() and not (folder / "release.json").is_file():
+            raise InputError("release.json must be a file; it is something else.")
         text = (folder / "release.json").read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InputError(
@@ -260,7 +277,9 @@ def _read_manifest(folder: Path) -> _Manifest:
     except (OSError, UnicodeDecodeError):
         raise InputError("release.json must be a readable UTF-8 file; it could not be read.") from None
     try:
-        return _Manifest.model_validate(json.loads(text, parse_constant=_refuse_constant))
+        return _Manifest.model_validate(
+            json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_entries)
+        )
     except ValidationError as error:
         raise InputError(_first_fault(error)) from None
     except (ValueError, RecursionError):
@@ -269,6 +288,13 @@ def _read_manifest(folder: Path) -> _Manifest:
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(name)
+
+
+def _entries(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
+        raise InputError("release.json cannot be used: an object has two entries of one name.")
+    return entries
 
 
 def _first_fault(error: ValidationError) -> str:
@@ -291,6 +317,22 @@ def _refuse_contradictions(manifest: _Manifest) -> None:
                 f"release.json cannot be used: the files of fragment {number} must be "
                 f"fragment_{number}.csv and fragment_{number}.parquet."
             )
+    for fault in _contradictions(manifest):
+        raise InputError(f"release.json cannot be used: {fault}.")
+
+
+def _contradictions(manifest: _Manifest) -> Iterator[str]:
+    listed = [fragment.features for fragment in manifest.fragments]
+    for column in manifest.columns:
+        if column.fragment > len(listed) or column.name not in listed[column.fragment - 1]:
+            yield "`columns` places a feature in a fragment that does not list it"
+    if (manifest.class_values == "per_class") != (manifest.enforcement == "delta_selectivity"):
+        yield "class values are published per class exactly with the enforcement delta_selectivity"
+    changed, cells = manifest.changed_class_values, manifest.records * len(listed)
+    if len(changed.per_fragment) != len(listed) or changed.total != sum(changed.per_fragment):
+        yield "`changed_class_values.total` is not the sum over the fragments"
+    if abs(changed.share * cells - changed.total) > ROUNDING * cells:
+        yield "`changed_class_values.share` is not the total's share of all class values"
 
 
 def _fragment_promise(fragment: _Fragment) -> FragmentPromise:

@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 import duckdb
 
+ONE_FILE = "hive_partitioning = false, union_by_name = false, filename = false"
+"""A file's columns are those inside it; none comes from the names of the folders above it."""
+
 
 class UnreadableError(Exception):
     """A file that is not what a fragment's file must be; the message holds nothing from inside it."""
@@ -29,12 +32,12 @@ def csv_columns(path: Path) -> Columns:
     UnreadableError
         If there is no such file or it has no header line.
     """
+    if not path.is_file():
+        raise UnreadableError("the file is missing")
     try:
         with path.open(encoding="utf-8", errors="surrogateescape", newline="") as lines:
             header = next(csv.reader(lines, strict=True), None)
         "".join(header or ()).encode()
-    except FileNotFoundError:
-        raise UnreadableError("the file is missing") from None
     except (OSError, ValueError, csv.Error):
         raise UnreadableError("its header line cannot be read") from None
     if not header:
@@ -55,10 +58,13 @@ def parquet_columns(connection: duckdb.DuckDBPyConnection, path: Path) -> Column
     file = file_literal(path)
     try:
         schema = connection.execute(f"SELECT name, num_children FROM parquet_schema({file})").fetchall()
-        types = connection.execute(f"DESCRIBE SELECT * FROM read_parquet({file})").fetchall()
+        types = connection.execute(f"DESCRIBE SELECT * FROM read_parquet({file}, {ONE_FILE})").fetchall()
     except duckdb.Error:
         raise UnreadableError("it is not a readable Parquet file") from None
-    return Columns(tuple(_top_level(schema)), tuple(kind for _, kind, *_ in types))
+    names = _top_level(schema)
+    if len(names) != len(types):
+        raise UnreadableError("its columns are not those of its schema")
+    return Columns(tuple(names), tuple(kind for _, kind, *_ in types))
 
 
 def _top_level(schema: list[tuple[str, int | None]]) -> list[str]:
@@ -99,8 +105,8 @@ def csv_rows(path: Path, width: int) -> str:
     types = ", ".join(f"{name}: 'VARCHAR'" for name in names)
     options = (
         "auto_detect = false, header = true, delim = ',', quote = '\"', escape = '\"', new_line = '\\n', "
-        "strict_mode = true, ignore_errors = false, null_padding = false, "
-        f"columns = {{{types}}}, force_not_null = [{', '.join(names)}]"
+        "strict_mode = true, ignore_errors = false, null_padding = false, max_line_size = 16777216, "
+        f"{ONE_FILE}, columns = {{{types}}}, force_not_null = [{', '.join(names)}]"
     )
     source = f"read_csv({file_literal(path)}, {options})"
     return f"(SELECT *, row_number() OVER () - 1 AS line FROM {source}) AS csv_rows"
@@ -108,5 +114,5 @@ def csv_rows(path: Path, width: int) -> str:
 
 def parquet_rows(path: Path, width: int) -> str:
     """Return the SQL source of a Parquet file's rows, with their line number from 0 as `line`."""
-    source = f"read_parquet({file_literal(path)}, file_row_number = true)"
+    source = f"read_parquet({file_literal(path)}, {ONE_FILE}, file_row_number = true)"
     return f"{source} AS parquet_rows({positions(width)}, line)"

@@ -119,8 +119,11 @@ def _small_joins_by_rows(fragments: int, common: int, k: int) -> npt.NDArray[np.
         table = np.zeros((k,) * (fragments + 1), dtype=object)
         table[(0,) * (fragments + 1)] = 1
         return table
+    additions = k ** (fragments + 1) * common
+    if (k - 1) * additions > LARGEST_TABLE:
+        raise TooCostlyError(f"eta of {fragments} fragments at k = {k} exceeds {LARGEST_TABLE:.0e} additions")
     moves = list(_small_products(fragments, k))
-    if len(moves) * k ** (fragments + 1) * common > LARGEST_TABLE:
+    if len(moves) * additions > LARGEST_TABLE:
         raise TooCostlyError(f"eta of {fragments} fragments at k = {k} exceeds {LARGEST_TABLE:.0e} additions")
     fits = math.comb(k - 1 + common * (fragments - 1), common * fragments) < np.iinfo(np.int64).max
     before = _small_joins_by_rows(fragments, common - 1, k).astype(np.int64 if fits else object)
