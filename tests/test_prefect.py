@@ -124,6 +124,7 @@ def test_failures_leave_nothing_of_the_data_either(run_in_prefect, prefect_engin
     table = pd.DataFrame({"patient": ["a"] * 99, "age": ["1"] * 98 + [f"{CANARY}-age"], "group": ["x"] * 99})
     asked = settings(tmp_path / "numbers", table)
     asked["columns"]["types"] = {"age": "numeric"}
+    asked["fragmentation"]["fragments"] = 1
     with pytest.raises(InputError) as refused:
         release(parse_config(asked))
     ragged = tmp_path / "ragged.csv"
@@ -162,3 +163,14 @@ def test_the_command_runs_against_a_server(run_in_prefect, tmp_path):
     assert shown.returncode == 0, shown.stderr
     assert "569 records with 30 features were published as 2 fragments" in shown.stdout
     assert "INFO" not in shown.stderr
+
+
+def test_a_server_that_does_not_answer_is_told_in_one_line(tmp_path):
+    environment = os.environ | {"PREFECT_API_URL": "http://127.0.0.1:9/api", "PREFECT_HOME": str(tmp_path)}
+    shown = subprocess.run(
+        [str(UNJOIN), "demo"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert shown.returncode == 4
+    assert "Prefect failed" in shown.stderr
+    assert "Traceback" not in shown.stderr
+    assert not list((tmp_path / "unjoin-demo").glob("releases/*/*"))
