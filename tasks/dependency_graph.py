@@ -10,7 +10,8 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from tasks.class_join import Booleans, Counts, Distinct, Indices, Witness, distinct_rows, witnesses
+from tasks.class_join import Booleans, Counts, Distinct, Indices, distinct_rows
+from tasks.violating_joins import Witness, witnesses
 
 MENDED_AT_ONCE = 1000
 

@@ -12,10 +12,9 @@ from numpy.testing import assert_array_equal
 from tasks.class_join import (
     join_sizes,
     number_of_choices,
-    smallest_join,
     smallest_records,
-    violating_choices,
 )
+from tasks.violating_joins import smallest_join, violating_choices
 
 quick = settings(deadline=None, max_examples=60)
 SOUND_PAIRS = oracles.Family(
