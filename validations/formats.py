@@ -23,19 +23,12 @@ def finding(promises: Promises, evidence: Evidence) -> Finding:
         fragment.agreement.differing if fragment.agreement else None for fragment in evidence.fragments
     ]
     unsound = [_unsound(fragment) for fragment in evidence.fragments]
-    achieved = "could not be checked: files cannot be read or have other columns"
     beside = [_beside(fragment) for fragment in evidence.fragments]
-    if None not in (*differing, *unsound, *beside):
-        achieved = in_words(sum(count or 0 for count in differing), "group of rows differs", "groups differ")
-        achieved += f", {in_words(sum(count or 0 for count in unsound), 'cell', 'cells')} of another form"
-        achieved += (
-            f", {in_words(sum(count or 0 for count in beside), 'file', 'files')} not as a release writes it"
-        )
     return Finding(
         name="formats",
         title="The CSV and the Parquet file of every fragment say the same",
         asked="the same rows in both files, every cell well formed, nothing beside the rows",
-        achieved=achieved,
+        achieved=_in_words(differing, unsound, beside),
         evidence=evidence_frame(
             [f"fragment {number}" for number in range(1, len(evidence.fragments) + 1)],
             differing=differing,
@@ -60,6 +53,19 @@ def finding(promises: Promises, evidence: Evidence) -> Finding:
                 description="Every file holds its rows as a release writes them, and nothing beside them.",
             ),
         ),
+    )
+
+
+def _in_words(*counts: list[int | None]) -> str:
+    """Say what was found of groups that differ, cells of another form, and files with more than rows."""
+    known = [[count for count in of_fragments if count is not None] for of_fragments in counts]
+    if [len(each) for each in known] != [len(each) for each in counts]:
+        return "could not be checked: files cannot be read or have other columns"
+    differing, unsound, beside = map(sum, known)
+    groups = in_words(differing, "group of rows differs", "groups differ")
+    cells = in_words(unsound, "cell", "cells")
+    return (
+        f"{groups}, {cells} of another form, {in_words(beside, 'file', 'files')} not as a release writes it"
     )
 
 
