@@ -7,11 +7,13 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cached_property, update_wrapper
 from pathlib import Path
 from typing import Concatenate, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast
+
+import duckdb
 
 from tasks.errors import StepError, UnjoinError
 from tasks.store import open_store
@@ -122,9 +124,9 @@ class Step(Generic[P, R]):
 
 
 def _record(store: Path, name: str) -> None:
-    """Keep in the store how long a step took."""
+    """Keep in the store how long a step took; a step that is done is not undone for want of this line."""
     _, started = _current.get()
-    with open_store(store) as connection:
+    with suppress(OSError, duckdb.Error), open_store(store) as connection:
         connection.execute("CREATE TABLE IF NOT EXISTS steps (step VARCHAR, seconds DOUBLE)")
         connection.execute("INSERT INTO steps VALUES (?, ?)", [name, time.perf_counter() - started])
 
