@@ -22,6 +22,8 @@ from tasks.errors import ConfigurationError
 Format = Literal["csv", "tsv", "parquet"]
 Strategy = Literal["none", "naive", "dependency_graph", "delta_selectivity"]
 Engine = Literal["prefect", "plain"]
+Diversity = Literal["distinct", "entropy", "recursive"]
+Distance = Literal["equal", "ordered", "hierarchical"]
 
 FORMATS: dict[str, Format] = {
     ".csv": "csv",
@@ -107,9 +109,19 @@ class Columns(Section):
     identifiers: tuple[Column, ...] = Field(
         default=(), description="Direct identifiers: never released, never used"
     )
+    sensitive: tuple[Column, ...] = Field(
+        default=(), description="Attributes to protect beside the class; each is published in one fragment"
+    )
     drop: tuple[Column, ...] = Field(default=(), description="Left out")
     types: dict[str, Literal["numeric", "categorical"]] = Field(
         default_factory=dict, description="Where a column is not what its values look like"
+    )
+    orders: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict, description="The values of the class or a sensitive attribute, lowest first"
+    )
+    hierarchies: dict[str, Place] = Field(
+        default_factory=dict,
+        description="For the class or a sensitive attribute: a CSV file of value;level1;level2;...",
     )
 
 
@@ -124,11 +136,60 @@ class Privacy(Section):
     delta: float | None = Field(
         None, gt=0, le=1, description="For delta_selectivity: the share of safe joins"
     )
+    l: float | None = Field(  # noqa: E741 - the field's own letter
+        default=None, gt=1, description="How diverse the class and every sensitive attribute stay"
+    )
+    l_model: Diversity = Field(default="distinct", description="How diversity is measured")
+    c: float | None = Field(None, gt=0, description="For recursive (c, l)-diversity")
+    t: float | None = Field(
+        None, ge=0, lt=1, description="How far an equivalence class may be from the whole table"
+    )
+    t_distance: Distance = Field(default="equal", description="How that distance is measured")
+    strict_segments: bool = Field(
+        default=False, description="Make joins of different segments safe too, which no record has"
+    )
 
     @model_validator(mode="after")
     def _delta_belongs_to_delta_selectivity(self) -> Self:
         if (self.delta is not None) != (self.enforcement == "delta_selectivity"):
             raise ValueError('delta is needed with enforcement = "delta_selectivity", and only there')
+        return self
+
+    @property
+    def protects_values(self) -> bool:
+        """Whether values are protected beyond k-anonymity, by l or t."""
+        return self.l is not None or self.t is not None
+
+    @model_validator(mode="after")
+    def _c_belongs_to_recursive(self) -> Self:
+        if (self.c is not None) != (self.l_model == "recursive"):
+            raise ValueError('c is needed with l_model = "recursive", and only there')
+        if self.l_model != "distinct" and self.l is None:
+            raise ValueError(f'l must be set with l_model = "{self.l_model}"')
+        if self.l is not None and self.l_model != "entropy" and not self.l.is_integer():
+            raise ValueError(f"l must be a whole number, unless it is measured by entropy: {self.l:g} is not")
+        return self
+
+    @model_validator(mode="after")
+    def _distance_belongs_to_t(self) -> Self:
+        if self.t is None and self.t_distance != "equal":
+            raise ValueError(f't must be set with t_distance = "{self.t_distance}"')
+        if self.strict_segments and not self.protects_values:
+            raise ValueError("strict_segments needs l or t: without them there is one segment")
+        return self
+
+    @model_validator(mode="after")
+    def _strategy_keeps_values_diverse(self) -> Self:
+        if self.protects_values and self.enforcement == "naive":
+            raise ValueError(
+                'enforcement = "naive" gives every equivalence class one class value, which breaks every l '
+                'and nearly every t: use "dependency_graph"'
+            )
+        if self.protects_values and self.enforcement == "delta_selectivity":
+            raise ValueError(
+                'enforcement = "delta_selectivity" hides how often a class value occurs, so l and t could '
+                'not be checked on the files: use "dependency_graph"'
+            )
         return self
 
 
@@ -138,6 +199,17 @@ class FragmentationSettings(Section):
     fragments: int = Field(default=2, ge=1, description="How many; 1 leaves the table whole")
     bins: int = Field(
         default=10, ge=2, le=1000, description="Equal-frequency bins of numbers, for mutual information"
+    )
+
+
+class Segmentation(Section):
+    """How records are cut into segments before they are anonymized, where l or t is asked."""
+
+    min_segment: int | None = Field(
+        default=None, ge=2, description="The fewest records of a segment; told by k and l unless given"
+    )
+    level: Literal["exact", "floor"] = Field(
+        default="floor", description="Equivalence classes reach their segment's own l, or its whole part"
     )
 
 
@@ -191,16 +263,52 @@ class Config(Section):
     columns: Columns
     privacy: Privacy
     fragmentation: FragmentationSettings = FragmentationSettings()
+    segmentation: Segmentation = Segmentation()
     anonymization: Anonymization = Anonymization()
     limits: Limits = Limits()
     output: Output
     run: RunSettings = RunSettings()
 
+    @model_validator(mode="after")
+    def _sensitive_attributes_are_protected(self) -> Self:
+        protected = {self.columns.class_attribute, *self.columns.sensitive}
+        if self.columns.sensitive and not self.privacy.protects_values:
+            raise ValueError("columns.sensitive: says what l or t protect: set privacy.l or privacy.t")
+        for setting, given in (("orders", self.columns.orders), ("hierarchies", self.columns.hierarchies)):
+            for name in given:
+                if name not in protected:
+                    raise ValueError(
+                        f"columns.{setting}: {name!r} is neither the class nor a sensitive attribute"
+                    )
+        return self
+
+    @model_validator(mode="after")
+    def _distances_have_what_they_need(self) -> Self:
+        distance, columns = self.privacy.t_distance, self.columns
+        if columns.orders and distance != "ordered":
+            raise ValueError('columns.orders: is used with privacy.t_distance = "ordered" only')
+        if columns.hierarchies and distance != "hierarchical":
+            raise ValueError('columns.hierarchies: is used with privacy.t_distance = "hierarchical" only')
+        if distance == "hierarchical":
+            for name in (columns.class_attribute, *columns.sensitive):
+                if name not in columns.hierarchies:
+                    raise ValueError(
+                        f'columns.hierarchies: {name!r} has none, which t_distance = "hierarchical" needs'
+                    )
+        return self
+
     @property
     def sha256(self) -> str:
         """A digest of what shapes the release; paths, the seed and how it is run stay out of it."""
         shaping = self.model_dump(
-            mode="json", by_alias=True, exclude={"run": True, "output": {"directory"}, "input": {"path"}}
+            mode="json",
+            by_alias=True,
+            exclude={
+                "run": True,
+                "output": {"directory"},
+                "input": {"path"},
+                "columns": {"hierarchies"},
+            },
         )
         return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()
 
@@ -278,9 +386,11 @@ def _override(settings: dict[str, Any], override: str) -> None:
 
 def _from_folder(config: Config, folder: Path) -> Config:
     """Make the paths absolute."""
+    hierarchies = {name: folder / path for name, path in config.columns.hierarchies.items()}
     return config.model_copy(
         update={
             "input": config.input.model_copy(update={"path": folder / config.input.path}),
+            "columns": config.columns.model_copy(update={"hierarchies": hierarchies}),
             "output": config.output.model_copy(update={"directory": folder / config.output.directory}),
             "run": config.run.model_copy(update={"workspace": folder / config.run.workspace}),
         }
