@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,15 @@ from tasks.cuts import Block, Codes, Cuts, Flags, Ints, Nodes, Table, allowed_cu
 from tasks.domain import Domain
 from tasks.errors import InfeasibleError
 from tasks.partition import Partition
-from tasks.requirements import Requirement
+from tasks.requirements import Requirement, group_sizes, shortfall
+
+STRIP = 256  # rows that stay in a core's cache while they are turned into columns
+
+
+class _Leaves(NamedTuple):
+    first: Ints  # rows of the table that lie left of each leaf in the tree
+    lower: Codes
+    upper: Codes
 
 
 def partition(
@@ -36,10 +44,12 @@ def partition(
         Each value's rank in its feature's domain.
     domains
         The features' domains, in the order of the columns of `codes`.
-    classes : ndarray of shape (rows,)
-        Class codes from 0.
+    classes : ndarray of shape (rows,) or (rows, attributes)
+        Class codes from 0. With several attributes, the class first, each one's codes follow those of
+        the one before; some may not occur.
     requirement
-        What every EC must satisfy.
+        What every EC must satisfy; it is asked about the counts of all codes in `classes`, side by
+        side, where a row counts once per attribute.
     mode
         "strict": both sides of a cut are disjoint in the cut feature. "relaxed": rows that tie at the
         median may go to both sides, so boxes may touch or coincide.
@@ -54,16 +64,14 @@ def partition(
     InfeasibleError
         If the whole table does not satisfy the requirement.
     """
-    counts = np.bincount(classes, minlength=1)[None, :]
-    if len(classes) < requirement.minimum_size or not requirement.holds(counts)[0]:
-        raise InfeasibleError(
-            f"The table has {len(classes)} rows and cannot satisfy {requirement}, even as one group. "
-            "Ask for less, or give more rows."
-        )
+    attributes = classes.reshape(len(classes), -1)
+    counts = np.bincount(attributes.ravel(), minlength=1)[None, :]
+    if not requirement.holds(counts)[0]:
+        raise InfeasibleError(shortfall(requirement, counts[0]))
     table = _table(domains, counts.shape[1], requirement, strict=mode == "strict")
-    blocks = [_root(table, codes, domains, classes, counts)]
+    blocks = [_root(table, codes, domains, attributes, counts)]
     first = np.zeros(len(classes), dtype=np.int32)
-    leaves: list[Nodes] = []
+    leaves: list[_Leaves] = []
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         while blocks:
             grown = list(pool.map(partial(_grow, table, first), blocks))
@@ -88,9 +96,11 @@ def _table(domains: Sequence[Domain], class_values: int, requirement: Requiremen
 
 
 def _root(table: Table, codes: Codes, domains: Sequence[Domain], classes: Codes, counts: Ints) -> Block:
-    rows, features = codes.shape
-    narrow = np.empty((rows, features + 1), np.min_scalar_type(max(table.codes, table.class_values)))
-    narrow[:, :-1], narrow[:, -1] = codes, classes
+    rows = len(codes)
+    narrow = np.empty(codes.T.shape, np.min_scalar_type(table.codes))
+    for start in range(0, rows, STRIP):
+        narrow[:, start : start + STRIP] = codes[start : start + STRIP].T
+    narrow_classes = np.ascontiguousarray(classes.T, dtype=np.min_scalar_type(table.class_values))
     upper = np.array([[domain.size - 1 for domain in domains]], dtype=np.int32)
     nodes = Nodes(
         sizes=np.array([rows]),
@@ -100,19 +110,18 @@ def _root(table: Table, codes: Codes, domains: Sequence[Domain], classes: Codes,
         upper=upper,
         spent=np.zeros(upper.shape, dtype=np.bool_),
     )
-    return Block(nodes, np.arange(rows, dtype=np.int32), narrow.T)
+    return Block(nodes, np.arange(rows, dtype=np.int32), narrow, narrow_classes)
 
 
-def _grow(table: Table, first: Codes, block: Block) -> tuple[list[Nodes], list[Block]]:
+def _grow(table: Table, first: Codes, block: Block) -> tuple[list[_Leaves], list[Block]]:
     """Cut a big block's node once, a small block's nodes until the end; return leaves and what remains.
 
     Writes to `first` where each row's leaf starts.
     """
-    if is_big(block):
+    if is_big(table, block):
         done, nodes, places = _cut_once(table, first, block)
         return [done], _parts(block, nodes, places)
     leaves = []
-    block = block._replace(codes=np.ascontiguousarray(block.codes))
     while len(block.rows):
         done, nodes, places = _cut_once(table, first, block)
         leaves.append(done)
@@ -123,14 +132,12 @@ def _grow(table: Table, first: Codes, block: Block) -> tuple[list[Nodes], list[B
 def _parts(block: Block, nodes: Nodes, places: Ints) -> list[Block]:
     """Make a block of each node of a big block."""
     parts = np.split(places, np.cumsum(nodes.sizes)[:-1]) if len(places) else []
-    return [
-        Block(_select(nodes, slice(i, i + 1)), block.rows[part], block.codes.T.take(part, axis=0).T)
-        for i, part in enumerate(parts)
-    ]
+    return [_take(block, _select(nodes, slice(i, i + 1)), part) for i, part in enumerate(parts)]
 
 
 def _take(block: Block, nodes: Nodes, places: Ints) -> Block:
-    return Block(nodes, block.rows[places], block.codes.take(places, axis=1))
+    codes, classes = block.codes.take(places, axis=1), block.classes.take(places, axis=1)
+    return Block(nodes, block.rows[places], codes, classes)
 
 
 def _select(nodes: Nodes, which: Flags | slice) -> Nodes:
@@ -138,24 +145,27 @@ def _select(nodes: Nodes, which: Flags | slice) -> Nodes:
     return Nodes(sizes[which], first[which], counts[which], lower[which], upper[which], spent[which])
 
 
-def _cut_once(table: Table, first: Codes, block: Block) -> tuple[Nodes, Nodes, Ints]:
+def _cut_once(table: Table, first: Codes, block: Block) -> tuple[_Leaves, Nodes, Ints]:
     """Return the new leaves, the nodes that may be cut on, and where in the block their rows are."""
     cuts = allowed_cuts(table, block)
-    children = _children(block.nodes, cuts)
+    children = _children(block, cuts)
     side = _sides(table, block, cuts)
     places = np.argsort(side.astype(np.min_scalar_type(len(children.sizes))), kind="stable")
     done = (children.sizes < 2 * table.requirement.minimum_size) | np.repeat(cuts.feature < 0, 2)
     done_rows = np.repeat(done, children.sizes)
     first[block.rows[places[done_rows]]] = np.repeat(children.first[done], children.sizes[done])
-    return _select(children, done & (children.sizes > 0)), _select(children, ~done), places[~done_rows]
+    leaf = done & (children.sizes > 0)
+    leaves = _Leaves(children.first[leaf], children.lower[leaf], children.upper[leaf])
+    return leaves, _select(children, ~done), places[~done_rows]
 
 
-def _children(nodes: Nodes, cuts: Cuts) -> Nodes:
+def _children(block: Block, cuts: Cuts) -> Nodes:
     """Return each node's left and right child in turn; an uncut node is its own left child."""
+    nodes = block.nodes
     cut = np.flatnonzero(cuts.feature >= 0)
     left = np.where(cuts.feature[:, None] >= 0, cuts.left, nodes.counts)
     counts = np.stack([left, nodes.counts - left], axis=1).reshape(-1, left.shape[1])
-    sizes = counts.sum(axis=1)
+    sizes = group_sizes(counts) // len(block.classes)
     first = np.repeat(nodes.first, 2)
     first[1::2] += sizes[::2]
     lower, upper = nodes.lower.repeat(2, axis=0), nodes.upper.repeat(2, axis=0)
@@ -167,12 +177,12 @@ def _children(nodes: Nodes, cuts: Cuts) -> Nodes:
 def _sides(table: Table, block: Block, cuts: Cuts) -> Ints:
     """Return for each row the number of its node's child that it goes to."""
     nodes = np.arange(len(cuts.feature))
+    code = np.where(cuts.feature < 0, table.codes, cuts.code)
     sample = sample_of(block, nodes, np.maximum(cuts.feature, 0))
-    right = ~is_left(table, sample, cuts.code, cuts.ties) & (cuts.feature >= 0)[sample.owner]
-    return 2 * sample.owner + right
+    return np.repeat(2 * nodes, sample.sizes) + ~is_left(table, sample, code, cuts.ties)
 
 
-def _numbered(first: Codes, leaves: list[Nodes]) -> Partition:
+def _numbered(first: Codes, leaves: list[_Leaves]) -> Partition:
     """Give the leaves numbers from left to right; `first` holds for each row where its leaf starts."""
     starts = np.concatenate([leaf.first for leaf in leaves])
     order = np.argsort(starts)

@@ -1,9 +1,11 @@
 """Mondrian: against a recursive reference and against what makes a partition valid."""
 
-from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from math import prod
 
+import diversity_oracles as definitions
 import numpy as np
 import oracles
 import pytest
@@ -11,24 +13,25 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from tasks import cuts
+from tasks.domain import Domain
 from tasks.errors import InfeasibleError
 from tasks.mondrian import partition
-from tasks.requirements import KAnonymity
+from tasks.requirements import (
+    All,
+    AllValues,
+    DistinctDiversity,
+    EntropyDiversity,
+    Hierarchy,
+    KAnonymity,
+    Of,
+    RecursiveDiversity,
+    TCloseness,
+)
 
 quick = settings(deadline=None, max_examples=100)
 small_k = st.integers(1, 6)
 modes = pytest.mark.parametrize("mode", ["strict", "relaxed"])
-
-
-@dataclass(frozen=True)
-class ClassValues:
-    """A requirement that is not a matter of size: so many different class values."""
-
-    least: int
-    minimum_size: int = 1
-
-    def holds(self, counts):
-        return (counts > 0).sum(axis=1) >= self.least
 
 
 def one_column(values, kind="integer"):
@@ -128,9 +131,78 @@ def test_any_requirement_on_class_counts_is_kept(table, least):
     def holds(rows):
         return len(set(table.classes[rows])) >= least
 
-    found = partition(table.codes, table.domains, table.classes, ClassValues(least), "strict")
+    found = partition(table.codes, table.domains, table.classes, DistinctDiversity(least), "strict")
     expected = oracles.strict_mondrian(table.codes, table.domains, holds)
     assert groups(found) == [rows for rows, _ in expected]
+
+
+def closeness(draw, values, overall):
+    t, order = (
+        draw(st.sampled_from(["0", "0.1", "0.2", "0.25", "0.4", "0.5", "0.75"])),
+        sorted({*values} - {None}),
+    )
+    ground, distance = draw(
+        st.sampled_from([("equal", definitions.equal_distance), ("ordered", definitions.ordered_distance)])
+    )
+    if order and draw(st.booleans()):
+        paths = draw(definitions.paths(order))
+        ground = Hierarchy(definitions.ancestors(paths, order))
+        distance = partial(definitions.hierarchical_distance, paths=paths)
+    requirement = TCloseness(float(t), overall, ground)
+    return requirement, partial(definitions.is_close, everyone=values, t=Fraction(t), distance=distance)
+
+
+def protection(draw, values, overall):
+    """Draw a requirement on an attribute, for the codes of its values, and its definition for some values."""
+    least, c = draw(st.integers(1, 3)), draw(st.sampled_from(["0.5", "1.1", "2", "3"]))
+    level, held = draw(st.sampled_from([1, 1.5, 2, 3])), sorted({*values} - {None})[:least]
+    return draw(
+        st.sampled_from(
+            [
+                (DistinctDiversity(least), lambda some: definitions.distinct_level(some) >= least),
+                (AllValues(tuple(range(len(held)))), lambda some: {*held} <= {*some}),
+                (EntropyDiversity(level), partial(definitions.is_entropy_diverse, l=level)),
+                (
+                    RecursiveDiversity(float(c), least),
+                    partial(definitions.is_recursively_diverse, c=Fraction(c), l=least),
+                ),
+                closeness(draw, values, overall),
+            ]
+        )
+    )
+
+
+@st.composite
+def protected_tables(draw):
+    """Draw a table, a requirement on each of its attributes, and their definition for some rows."""
+    given = draw(definitions.protected())
+    k, parts = draw(st.integers(1, 3)), []
+    wanted = [Of("class", *given.ranges[0], KAnonymity(k))]
+    for number, (values, (start, stop)) in enumerate(zip(given.attributes, given.ranges, strict=True)):
+        overall = np.bincount(given.codes[:, number], minlength=stop)[start:stop]
+        requirement, holds = protection(draw, values, overall)
+        wanted.append(Of(f"attribute {number}", start, stop, requirement))
+        parts.append((values, holds))
+
+    def holds_for(rows):
+        return len(rows) >= k and all(holds([values[row] for row in rows]) for values, holds in parts)
+
+    return given, All(tuple(wanted)), holds_for
+
+
+@modes
+@given(drawn=protected_tables())
+@settings(deadline=None, max_examples=200)
+def test_leaves_under_l_and_t_of_several_attributes_are_those_of_the_recursive_definition(drawn, mode):
+    (table, _, codes, _), requirement, holds = drawn
+    if not holds(range(len(codes))):
+        with pytest.raises(InfeasibleError):
+            partition(table.codes, table.domains, codes, requirement, mode)
+        return
+    found = partition(table.codes, table.domains, codes, requirement, mode)
+    reference = oracles.strict_mondrian if mode == "strict" else oracles.relaxed_mondrian
+    expected = reference(table.codes, table.domains, holds)
+    assert list(zip(groups(found), boxes(found), strict=True)) == expected
 
 
 @given(oracles.tables(max_rows=50), small_k)
@@ -156,6 +228,56 @@ def test_strict_leaves_of_larger_tables(rows, columns, values, k):
     assert list(zip(groups(found), boxes(found), strict=True)) == expected
 
 
+def wide_table():
+    """Return a table with a class and an attribute of 40 values, and what both are asked for."""
+    table, rng = random_table(9, 3000, 8, 20), np.random.default_rng(9)
+    attribute = rng.integers(0, 40, 3000)
+    codes = np.column_stack([table.classes, 2 + attribute]).astype(np.int32)
+    close = TCloseness(0.35, np.bincount(table.classes), "equal")
+    wanted = (Of("class", 0, 2, All((KAnonymity(10), close))), Of("attribute", 2, 42, DistinctDiversity(15)))
+
+    def holds(rows):
+        values = table.classes.tolist()
+        some = [values[row] for row in rows]
+        close = definitions.is_close(some, values, Fraction("0.35"), definitions.equal_distance)
+        return len(rows) >= 10 and close and len({*attribute[rows]}) >= 15
+
+    return table, codes, All(wanted), holds
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [{}, {"BLOCK_CELLS": 1}, {"BATCH_ROWS": 1}, {"FEW_VALUES": 0}, {"FEW_VALUES": 50}, {"BATCH_COUNTS": 1}],
+)
+def test_leaves_do_not_depend_on_how_much_is_looked_at_together(limits, monkeypatch):
+    for name, value in limits.items():
+        monkeypatch.setattr(cuts, name, value)
+    table, codes, requirement, holds = wide_table()
+    found = partition(table.codes, table.domains, codes, requirement, "strict")
+    expected = oracles.strict_mondrian(table.codes, table.domains, holds)
+    assert list(zip(groups(found), boxes(found), strict=True)) == expected
+
+
+def test_codes_of_many_nodes_side_by_side_may_exceed_32_bits():
+    rows, size = 12_000, 3_000_000
+    codes = np.sort(np.random.default_rng(3).choice(size, rows, replace=False))[:, None].astype(np.int32)
+    domain = Domain("x", "integer", np.arange(size), missing=False)
+    found = partition(codes, [domain], np.zeros(rows, dtype=np.int32), KAnonymity(2), "strict")
+    assert_array_equal(found.labels, run(one_column(list(range(rows))), 2).labels)
+
+
+@modes
+def test_a_protected_attribute_that_cannot_be_as_asked_is_named_with_what_can(mode):
+    table = one_column([1, 2, 3, 4])
+    codes = np.array([[0, 1], [0, 2], [0, 3], [0, 3]], dtype=np.int32)  # 1: missing
+    asked = All((Of("class", 0, 1, KAnonymity(4)), Of("illness", 2, 4, DistinctDiversity(3))))
+    with pytest.raises(InfeasibleError) as told:
+        partition(table.codes, table.domains, codes, asked, mode)
+    assert str(told.value) == (
+        "Column 'illness': l = 3 (distinct) is asked, but only l = 2 can be reached: it has 2 values."
+    )
+
+
 @modes
 @pytest.mark.parametrize("rows, classes", [(5, 1), (9, 1), (10, 2), (11, 2), (20, 4)])
 def test_a_node_is_cut_from_twice_k_rows_on(rows, classes, mode):
@@ -165,14 +287,14 @@ def test_a_node_is_cut_from_twice_k_rows_on(rows, classes, mode):
 @modes
 @pytest.mark.parametrize("rows, k", [(1, 2), (4, 5), (39, 40)])
 def test_fewer_rows_than_k_are_refused_with_both_named(rows, k, mode):
-    with pytest.raises(InfeasibleError, match=rf"{rows} rows .*k = {k}"):
+    with pytest.raises(InfeasibleError, match=rf"k = {k} is asked, .* {rows} record"):
         run(one_column(list(range(rows))), k, mode)
 
 
 def test_a_class_requirement_that_the_table_breaks_is_refused():
     table = one_column([1, 2, 3, 4])
-    with pytest.raises(InfeasibleError):
-        partition(table.codes, table.domains, table.classes, ClassValues(2), "strict")
+    with pytest.raises(InfeasibleError, match="only l = 1"):
+        partition(table.codes, table.domains, table.classes, DistinctDiversity(2), "strict")
 
 
 @modes
