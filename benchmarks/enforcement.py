@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tasks.config import Strategy
 from tasks.domain import Domain
-from tasks.enforce import enforce
+from tasks.strategies import enforce
 from tasks.errors import InfeasibleError
 from tasks.fragment import fragment
 from tasks.mondrian import partition

@@ -149,7 +149,7 @@ def _print_error(message: str) -> None:
 
 def _release(config_path: Path, overrides: list[str]) -> None:
     """Run the release flow with the engine that its configuration names."""
-    from tasks.config import read_config  # noqa: PLC0415
+    from tasks.read_config import read_config  # noqa: PLC0415
 
     config = read_config(config_path, overrides)
     os.environ.setdefault(

@@ -2,10 +2,9 @@
 
 import hashlib
 import json
-import tomllib
-from collections.abc import Iterable
+from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -13,7 +12,6 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
-    ValidationError,
     model_validator,
 )
 
@@ -34,21 +32,6 @@ FORMATS: dict[str, Format] = {
 }
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 
-EXPECTED = {
-    "int_parsing": "a whole number",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_parsing": "a number",
-    "float_type": "a number",
-    "bool_parsing": "true or false",
-    "bool_type": "true or false",
-    "string_type": "a text",
-    "path_type": "a path",
-    "tuple_type": "a list",
-    "dict_type": "a table of settings",
-    "model_type": "a table of settings",
-}
-
 Column = Annotated[str, StringConstraints(min_length=1)]
 
 
@@ -58,7 +41,15 @@ def _without_nul(path: Path) -> Path:
     return path
 
 
+def _without_twins(order: tuple[str, ...]) -> tuple[str, ...]:
+    twins = sum(places > 1 for places in Counter(order).values())
+    if twins:
+        raise ValueError(f"must name every value once, but names {twins} of them more often")
+    return order
+
+
 Place = Annotated[Path, AfterValidator(_without_nul)]
+Order = Annotated[tuple[str, ...], AfterValidator(_without_twins)]
 
 
 class Section(BaseModel):
@@ -116,7 +107,7 @@ class Columns(Section):
     types: dict[str, Literal["numeric", "categorical"]] = Field(
         default_factory=dict, description="Where a column is not what its values look like"
     )
-    orders: dict[str, tuple[str, ...]] = Field(
+    orders: dict[str, Order] = Field(
         default_factory=dict, description="The values of the class or a sensitive attribute, lowest first"
     )
     hierarchies: dict[str, Place] = Field(
@@ -270,6 +261,12 @@ class Config(Section):
     run: RunSettings = RunSettings()
 
     @model_validator(mode="after")
+    def _segments_belong_to_protected_values(self) -> Self:
+        if self.segmentation.min_segment is not None and not self.privacy.protects_values:
+            raise ValueError("segmentation.min_segment: is used with privacy.l or privacy.t only")
+        return self
+
+    @model_validator(mode="after")
     def _sensitive_attributes_are_protected(self) -> Self:
         protected = {self.columns.class_attribute, *self.columns.sensitive}
         if self.columns.sensitive and not self.privacy.protects_values:
@@ -298,6 +295,12 @@ class Config(Section):
         return self
 
     @property
+    def join_scope(self) -> Literal["all", "segments"]:
+        """Whether all joins are made safe, or those within segments: no record is in any other."""
+        segmented = self.privacy.protects_values and self.fragmentation.fragments > 1
+        return "segments" if segmented and not self.privacy.strict_segments else "all"
+
+    @property
     def sha256(self) -> str:
         """A digest of what shapes the release; paths, the seed and how it is run stay out of it."""
         shaping = self.model_dump(
@@ -311,87 +314,3 @@ class Config(Section):
             },
         )
         return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()
-
-
-def read_config(path: Path, overrides: Iterable[str] = ()) -> Config:
-    """Read a configuration file; relative paths in it start from its folder.
-
-    Parameters
-    ----------
-    path
-        A TOML file.
-    overrides
-        Settings that replace the file's, each as "section.key=value".
-
-    Raises
-    ------
-    ConfigurationError
-        With one line per fault, if the file cannot be read or a setting is not allowed.
-    """
-    try:
-        settings = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise ConfigurationError(f"{path}: is not a text file in UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(f"{path}: is not TOML: {error}") from None
-    for override in overrides:
-        _override(settings, override)
-    return _from_folder(parse_config(settings), path.resolve().parent)
-
-
-def parse_config(settings: dict[str, Any]) -> Config:
-    """Return the configuration that settings describe.
-
-    Raises
-    ------
-    ConfigurationError
-        With one line per fault.
-    """
-    try:
-        return Config.model_validate(settings)
-    except ValidationError as error:
-        faults = dict.fromkeys(_fault(fault) for fault in error.errors())
-        raise ConfigurationError("\n".join(faults)) from None
-
-
-def _fault(fault: Any) -> str:  # noqa: ANN401 - pydantic's own mapping
-    parts = [str(part) for part in fault["loc"]]
-    where = ".".join(part for part in parts if not part.startswith(("constrained-str", "literal[", "tuple[")))
-    if where == "columns.features" and fault["type"] in {"literal_error", "tuple_type"}:
-        return 'columns.features: must be a list of columns, or "rest"'
-    if fault["type"] == "string_too_short":
-        return f"{where}: must be filled in"
-    if fault["type"] in EXPECTED:
-        return f"{where}: must be {EXPECTED[fault['type']]}"
-    if fault["type"] == "missing":
-        return f"{where}: must be set"
-    if fault["type"] == "extra_forbidden":
-        return f"{where}: is not a setting"
-    return f"{where}: {fault['msg'].removeprefix('Value error, ')}"
-
-
-def _override(settings: dict[str, Any], override: str) -> None:
-    key, separator, text = override.partition("=")
-    section, dot, name = key.strip().partition(".")
-    if not (separator and dot and isinstance(settings.setdefault(section, {}), dict)):
-        raise ConfigurationError(f"--set {override}: must look like section.key=value, such as privacy.k=10")
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text.strip()
-    settings[section][name] = value
-
-
-def _from_folder(config: Config, folder: Path) -> Config:
-    """Make the paths absolute."""
-    hierarchies = {name: folder / path for name, path in config.columns.hierarchies.items()}
-    return config.model_copy(
-        update={
-            "input": config.input.model_copy(update={"path": folder / config.input.path}),
-            "columns": config.columns.model_copy(update={"hierarchies": hierarchies}),
-            "output": config.output.model_copy(update={"directory": folder / config.output.directory}),
-            "run": config.run.model_copy(update={"workspace": folder / config.run.workspace}),
-        }
-    )

@@ -3,7 +3,7 @@
 FMRMR rewards fragments whose features tell much of the class and little of each other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,24 +13,25 @@ import numpy.typing as npt
 from tasks.config import Config
 from tasks.steps import step
 from tasks.store import open_store, write_table
-from tasks.tables import read_domains, read_matrix
+from tasks.tables import read_domains, read_matrix, read_sensitive_domains
 
 Matrix = npt.NDArray[np.float64]
 
 
 class Placement(NamedTuple):
-    """Why a feature is where it is.
+    """Why a feature or a sensitive attribute is where it is.
 
     Attributes
     ----------
     feature
-        Index of the feature.
+        Its index in the matrix.
     fragment
         Index of its fragment.
     step
-        When the greedy search placed it, in the split that gave the fragment; seeds are 0.
+        When the greedy search placed it, in the split that gave the fragment; seeds are 0, and
+        sensitive attributes follow the features.
     contribution
-        What placing it added to FMRMR, in nats; 0 where there is one fragment.
+        What placing it added to FMRMR, in nats; 0 for the features of a table that is left whole.
     """
 
     feature: int
@@ -62,10 +63,10 @@ def fmrmr(information: Matrix, fragments: Sequence[Sequence[int]]) -> float:
 
     Parameters
     ----------
-    information : ndarray of shape (features + 1, features + 1)
+    information : ndarray of shape (columns, columns)
         Mutual information in nats, entropies on the diagonal, the class last.
     fragments
-        Feature indices of each fragment.
+        Indices of each fragment's columns.
     """
     total = 0.0
     for features in fragments:
@@ -105,30 +106,66 @@ _Part = dict[int, tuple[int, float]]
 
 def _split(information: Matrix, features: Sequence[int]) -> list[_Part]:
     """Split features in two by Algorithm 1, with each feature's step and contribution."""
-    within = information[np.ix_(features, features)]
-    relevance = information[features, -1]
-    own = within.diagonal()
-    seeds = _seeds(within)
-    parts: list[_Part] = [{features[seed]: (0, float(relevance[seed] - own[seed]))} for seed in seeds]
-    size = np.ones(2)
-    relevant = relevance[seeds].copy()
-    redundant = own[seeds].copy()
-    shared = within[:, seeds].copy()
-    open_features = np.ones(len(features), dtype=bool)
-    open_features[seeds] = False
-    for place in range(1, len(features) - 1):
+    seeds = [features[seed] for seed in _seeds(information[np.ix_(features, features)])]
+    parts: list[_Part] = [{seed: (0, fmrmr(information, [[seed]]))} for seed in seeds]
+    rest = [feature for feature in features if feature not in seeds]
+    for feature, part, place, contribution in _place(information, [[seed] for seed in seeds], rest):
+        parts[part][feature] = (place, contribution)
+    return parts
+
+
+def place_sensitive(
+    information: Matrix, features: int, fragmentation: Fragmentation
+) -> tuple[Placement, ...]:
+    """Place each sensitive attribute in the fragment where it adds most to FMRMR.
+
+    The attribute that adds most goes first, and counts from then on like a feature.
+
+    Parameters
+    ----------
+    information : ndarray of shape (columns, columns)
+        Mutual information in nats, entropies on the diagonal: features, sensitive attributes, the
+        class.
+    features
+        The number of features.
+    fragmentation
+        Where they are.
+
+    Returns
+    -------
+    tuple of Placement
+        One per sensitive attribute, in the order of the matrix.
+    """
+    last = max(placement.step for placement in fragmentation.placements)
+    sensitive = range(features, len(information) - 1)
+    placed = _place(information, fragmentation.fragments, sensitive)
+    return tuple(sorted(placement._replace(step=last + placement.step) for placement in placed))
+
+
+def _place(
+    information: Matrix, parts: Sequence[Sequence[int]], columns: Sequence[int]
+) -> Iterator[Placement]:
+    """Add columns to parts, each time the column that adds most to FMRMR; steps count from 1."""
+    among = information[np.ix_(columns, columns)]
+    relevance = information[columns, -1]
+    own = among.diagonal()
+    size = np.array([len(part) for part in parts], dtype=np.float64)
+    relevant = np.array([information[part, -1].sum() for part in parts])
+    redundant = np.array([information[np.ix_(part, part)].sum() for part in parts])
+    shared = np.stack([information[np.ix_(columns, part)].sum(axis=1) for part in parts], axis=1)
+    waiting = np.ones(len(columns), dtype=bool)
+    for place in range(1, len(columns) + 1):
         before = relevant / size - redundant / size**2
         after = (relevant + relevance[:, None]) / (size + 1)
         after -= (redundant + 2 * shared + own[:, None]) / (size + 1) ** 2
-        contribution = np.where(open_features[:, None], after - before, -np.inf)
-        winner, part = divmod(int(contribution.argmax()), 2)
-        parts[part][features[winner]] = (place, float(contribution[winner, part]))
+        contribution = np.where(waiting[:, None], after - before, -np.inf)
+        winner, part = divmod(int(contribution.argmax()), len(parts))
+        yield Placement(columns[winner], part, place, float(contribution[winner, part]))
         size[part] += 1
         relevant[part] += relevance[winner]
         redundant[part] += 2 * shared[winner, part] + own[winner]
-        shared[:, part] += within[:, winner]
-        open_features[winner] = False
-    return parts
+        shared[:, part] += among[:, winner]
+        waiting[winner] = False
 
 
 def _seeds(within: Matrix) -> list[int]:
@@ -139,19 +176,25 @@ def _seeds(within: Matrix) -> list[int]:
 
 @step("cut the features into fragments")
 def fragment_features(store: Path, config: Config) -> list[int]:
-    """Store which feature goes where and why; return how many features each fragment has."""
+    """Store which feature goes where and why; return how many features each fragment has.
+
+    Sensitive attributes beside the class are placed after the features, and not counted.
+    """
     with open_store(store) as connection:
         information = read_matrix(connection)
         features, _ = read_domains(connection)
-        found = fragment(information, config.fragmentation.fragments)
+        names = [domain.name for domain in (*features, *read_sensitive_domains(connection))]
+        kept = [*range(len(features)), -1]
+        found = fragment(information[np.ix_(kept, kept)], config.fragmentation.fragments)
+        placements = [*found.placements, *place_sensitive(information, len(features), found)]
         write_table(
             connection,
             "fragments",
             {
-                "fragment": [placement.fragment + 1 for placement in found.placements],
-                "feature": [features[placement.feature].name for placement in found.placements],
-                "step": [placement.step for placement in found.placements],
-                "contribution": [placement.contribution for placement in found.placements],
+                "fragment": [placement.fragment + 1 for placement in placements],
+                "feature": names,
+                "step": [placement.step for placement in placements],
+                "contribution": [placement.contribution for placement in placements],
                 "relevance": information[:-1, -1],
             },
         )

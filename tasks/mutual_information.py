@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tasks.config import Config
 from tasks.steps import step
 from tasks.store import open_store
-from tasks.tables import read_domains, write_matrix
+from tasks.tables import read_domains, read_sensitive_domains, write_matrix
 
 Bins = npt.NDArray[np.int32]
 Matrix = npt.NDArray[np.float64]
@@ -168,7 +168,7 @@ def measure_mutual_information(store: Path, config: Config) -> int:
     """Store the mutual information of every two columns; return how many pairs there are."""
     with open_store(store) as connection:
         features, class_domain = read_domains(connection)
-        domains = [*features, class_domain]
+        domains = [*features, *read_sensitive_domains(connection), class_domain]
         codes = connection.execute("SELECT * FROM codes").fetchnumpy()
         columns = [
             discretise(

@@ -166,6 +166,7 @@ def _columns_section(guesses: Sequence[Guess], records: int) -> Iterator[str]:
     yield from _class_candidates(guesses, records)
     yield from _listed("identifiers", "never released, never used", guesses)
     yield from _listed("drop", "left out", guesses)
+    yield "# sensitive = []  # protected beside the class and published as they are; needs l or t below"
     yield 'features = "rest"  # released generalised: these, without the class'
     yield from (f"#   {_described(guess)}" for guess in guesses if guess.role == "features")
     yield from _codes(guesses)
@@ -223,6 +224,7 @@ def _privacy_section(records: int) -> Iterator[str]:
     yield f"k = {k}  # the fewest records that share a combination of released values"
     yield f"# With k = {k}, {_plural(records, 'record')} make {records // k:,} combinations at most."
     yield "# A greater k protects better; a smaller one keeps more detail."
+    yield "# l = 2  # the fewest values of the class, and of each sensitive column, in a combination"
 
 
 def _other_sections(path: Path, guesses: Sequence[Guess]) -> Iterator[str]:

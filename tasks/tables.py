@@ -10,15 +10,32 @@ import numpy.typing as npt
 from tasks.domain import Domain
 from tasks.store import quoted, write_table
 
+Role = Literal["feature", "sensitive", "class"]
 Matrix = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 
 def read_domains(connection: duckdb.DuckDBPyConnection) -> tuple[tuple[Domain, ...], Domain]:
     """Return the domains of the features, in input order, and of the class."""
-    rows = connection.execute("SELECT name, kind, missing FROM columns ORDER BY position").fetchall()
-    domains = [Domain(name, kind, _distinct(connection, name), missing) for name, kind, missing in rows]
-    return tuple(domains[:-1]), domains[-1]
+    return _domains(connection, "feature"), read_class_domain(connection)
+
+
+def read_sensitive_domains(connection: duckdb.DuckDBPyConnection) -> tuple[Domain, ...]:
+    """Return the domains of the sensitive attributes beside the class, in input order."""
+    return _domains(connection, "sensitive")
+
+
+def read_class_domain(connection: duckdb.DuckDBPyConnection) -> Domain:
+    """Return the domain of the class."""
+    (domain,) = _domains(connection, "class")
+    return domain
+
+
+def _domains(connection: duckdb.DuckDBPyConnection, role: Role) -> tuple[Domain, ...]:
+    rows = connection.execute(
+        "SELECT name, kind, missing FROM columns WHERE role = ? ORDER BY position", [role]
+    ).fetchall()
+    return tuple(Domain(name, kind, _distinct(connection, name), missing) for name, kind, missing in rows)
 
 
 def _distinct(connection: duckdb.DuckDBPyConnection, name: str) -> npt.NDArray[Any]:
@@ -40,16 +57,8 @@ def write_matrix(connection: duckdb.DuckDBPyConnection, names: Sequence[str], ma
     )
 
 
-def read_class_domain(connection: duckdb.DuckDBPyConnection) -> Domain:
-    """Return the domain of the class."""
-    ((name, missing),) = connection.execute(
-        "SELECT name, missing FROM columns WHERE role = 'class'"
-    ).fetchall()
-    return Domain(name, "categorical", _distinct(connection, name), missing)
-
-
 def read_matrix(connection: duckdb.DuckDBPyConnection) -> Matrix:
-    """Return the stored matrix, the class last."""
+    """Return the stored matrix: features, sensitive attributes, the class."""
     nats = connection.execute("SELECT nats FROM mutual_information ORDER BY rowid").fetchnumpy()["nats"]
     columns = round(len(nats) ** 0.5)
     return np.asarray(nats.reshape(columns, columns))
@@ -57,11 +66,31 @@ def read_matrix(connection: duckdb.DuckDBPyConnection) -> Matrix:
 
 def read_fragments(connection: duckdb.DuckDBPyConnection) -> list[list[str]]:
     """Return the features of each fragment, in input order."""
-    rows = connection.execute("""
-        SELECT fragment, list(feature ORDER BY position)
+    return _members(connection, "feature")
+
+
+def read_sensitive(connection: duckdb.DuckDBPyConnection) -> list[list[str]]:
+    """Return the sensitive attributes of each fragment beside the class, in input order."""
+    return _members(connection, "sensitive")
+
+
+def _members(connection: duckdb.DuckDBPyConnection, role: Role) -> list[list[str]]:
+    rows = connection.execute(
+        """
+        SELECT coalesce(list(feature ORDER BY position) FILTER (role = ?), [])
         FROM fragments JOIN columns ON feature = name GROUP BY fragment ORDER BY fragment
-    """).fetchall()
-    return [features for _, features in rows]
+        """,
+        [role],
+    ).fetchall()
+    return [members for (members,) in rows]
+
+
+def read_ancestors(connection: duckdb.DuckDBPyConnection, name: str) -> list[list[str]]:
+    """Return the ancestors of each value of a protected column, the values in their order."""
+    rows = connection.execute(
+        'SELECT ancestors FROM hierarchies WHERE "column" = ? ORDER BY value', [name]
+    ).fetchall()
+    return [ancestors for (ancestors,) in rows]
 
 
 def read_class_counts(
@@ -108,4 +137,26 @@ def write_class_counts(
             "before": np.concatenate([old[where] for old, where in zip(before, held, strict=True)]),
             "after": np.concatenate([new[where] for new, where in zip(after, held, strict=True)]),
         },
+    )
+
+
+def read_codes(connection: duckdb.DuckDBPyConnection, domains: Sequence[Domain]) -> npt.NDArray[np.int32]:
+    """Return the codes of some columns, shape (n, columns)."""
+    selected = ", ".join(f"{quoted(domain.name)} AS c{place}" for place, domain in enumerate(domains))
+    columns = connection.execute(f"SELECT {selected} FROM codes").fetchnumpy()
+    return np.column_stack([columns[f"c{place}"] for place in range(len(domains))])
+
+
+def write_feature_loss(
+    connection: duckdb.DuckDBPyConnection,
+    release: Literal["fragmented", "unfragmented"],
+    losses: dict[str, float],
+) -> None:
+    """Store the information loss of each feature."""
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS feature_loss (release VARCHAR, feature VARCHAR, information_loss DOUBLE)"
+    )
+    connection.execute("DELETE FROM feature_loss WHERE release = ?", [release])
+    connection.executemany(
+        "INSERT INTO feature_loss VALUES (?, ?, ?)", [(release, *loss) for loss in losses.items()]
     )

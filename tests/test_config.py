@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from tasks.config import Config, parse_config, read_config
+from tasks.config import Config
 from tasks.errors import ConfigurationError
+from tasks.read_config import parse_config, read_config
 
 MINIMAL = """\
 [input]
@@ -85,7 +86,18 @@ def test_a_missing_section_is_named(section):
 
 
 @pytest.mark.parametrize(
-    "section", ["input", "columns", "privacy", "fragmentation", "anonymization", "limits", "output", "run"]
+    "section",
+    [
+        "input",
+        "columns",
+        "privacy",
+        "fragmentation",
+        "segmentation",
+        "anonymization",
+        "limits",
+        "output",
+        "run",
+    ],
 )
 def test_unknown_settings_are_refused(section):
     assert faults(settings(section, colour="red")) == [f"{section}.colour: is not a setting"]
@@ -144,6 +156,162 @@ def test_delta_belongs_to_delta_selectivity(privacy):
 def test_delta_is_a_share(delta):
     found = faults(settings("privacy", enforcement="delta_selectivity", delta=delta))
     assert [line.partition(":")[0] for line in found] == ["privacy.delta"]
+
+
+# Protected values
+
+
+def protecting(columns=None, **privacy):
+    """Return settings that protect values, with a sensitive attribute called diagnosis."""
+    asked = settings("privacy", **privacy)
+    return asked | {"columns": asked["columns"] | {"sensitive": ["diagnosis"]} | (columns or {})}
+
+
+@pytest.mark.parametrize(
+    "privacy",
+    [
+        {"l": 2},
+        {"l": 2.0},
+        {"l": 1.5, "l_model": "entropy"},
+        {"l": 3, "l_model": "recursive", "c": 0.5},
+        {"t": 0},
+        {"t": 0.99, "t_distance": "ordered"},
+        {"l": 2, "t": 0.3, "strict_segments": True},
+        {"l": 2, "enforcement": "none"},
+    ],
+)
+def test_l_and_t_can_be_asked_for(privacy):
+    config = parse_config(protecting(**privacy))
+    assert config.privacy.protects_values
+    assert not parse_config(settings("run")).privacy.protects_values
+
+
+@pytest.mark.parametrize(
+    ("privacy", "told"),
+    [
+        ({"l": 1}, "privacy.l: Input should be greater than 1"),
+        ({"l": "many"}, "privacy.l: must be a number"),
+        ({"t": 1}, "privacy.t: Input should be less than 1"),
+        ({"t": -0.1}, "privacy.t: Input should be greater than or equal to 0"),
+        ({"l": 2, "l_model": "recursive", "c": 0}, "privacy.c: Input should be greater than 0"),
+        (
+            {"l": 2, "l_model": "some"},
+            "privacy.l_model: Input should be 'distinct', 'entropy' or 'recursive'",
+        ),
+        (
+            {"t": 0.1, "t_distance": "far"},
+            "privacy.t_distance: Input should be 'equal', 'ordered' or 'hierarchical'",
+        ),
+        ({"l": 2, "c": 1}, 'privacy: c is needed with l_model = "recursive", and only there'),
+        (
+            {"l": 2, "l_model": "recursive"},
+            'privacy: c is needed with l_model = "recursive", and only there',
+        ),
+        (
+            {"l": 2, "l_model": "entropy", "c": 1},
+            'privacy: c is needed with l_model = "recursive", and only there',
+        ),
+        ({"l_model": "entropy"}, 'privacy: l must be set with l_model = "entropy"'),
+        ({"l_model": "recursive", "c": 1}, 'privacy: l must be set with l_model = "recursive"'),
+        ({"l": 2.5}, "privacy: l must be a whole number, unless it is measured by entropy: 2.5 is not"),
+        (
+            {"l": 2.5, "l_model": "recursive", "c": 1},
+            "privacy: l must be a whole number, unless it is measured by entropy: 2.5 is not",
+        ),
+        ({"l": 2, "t_distance": "ordered"}, 'privacy: t must be set with t_distance = "ordered"'),
+        ({"t_distance": "hierarchical"}, 'privacy: t must be set with t_distance = "hierarchical"'),
+        (
+            {"strict_segments": True},
+            "privacy: strict_segments needs l or t: without them there is one segment",
+        ),
+    ],
+)
+def test_settings_of_l_and_t_that_do_not_go_together(privacy, told):
+    assert faults(settings("privacy", **privacy)) == [told]
+
+
+@pytest.mark.parametrize("asked", [{"l": 2}, {"t": 0.3}])
+@pytest.mark.parametrize(
+    "enforcement", [{"enforcement": "naive"}, {"enforcement": "delta_selectivity", "delta": 1}]
+)
+def test_l_and_t_refuse_strategies_that_break_or_hide_them(asked, enforcement):
+    (told,) = faults(settings("privacy", **asked, **enforcement))
+    assert told.startswith(f'privacy: enforcement = "{enforcement["enforcement"]}" ')
+    assert told.endswith(': use "dependency_graph"')
+
+
+def test_sensitive_attributes_need_l_or_t():
+    assert faults(protecting()) == ["columns.sensitive: says what l or t protect: set privacy.l or privacy.t"]
+
+
+def test_segments_need_l_or_t():
+    asked = settings("segmentation", min_segment=100)
+    assert faults(asked) == ["segmentation.min_segment: is used with privacy.l or privacy.t only"]
+    assert parse_config(asked | settings("privacy", t=0.5) | {"segmentation": {"min_segment": 100}})
+
+
+@pytest.mark.parametrize("segmentation", [{"min_segment": 1}, {"min_segment": 2.5}, {"level": "own"}])
+def test_segments_that_are_not_allowed(segmentation):
+    (told,) = faults(settings("segmentation", **segmentation))
+    assert told.startswith(f"segmentation.{next(iter(segmentation))}: ")
+
+
+FILES = {"group": "group.csv", "diagnosis": "diagnosis.csv"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "privacy", "told"),
+    [
+        (
+            {"orders": {"diagnosis": ["a"]}},
+            {"t": 0.3},
+            'columns.orders: is used with privacy.t_distance = "ordered" only',
+        ),
+        (
+            {"orders": {"age": ["a"]}},
+            {"t": 0.3, "t_distance": "ordered"},
+            "columns.orders: 'age' is neither the class nor a sensitive attribute",
+        ),
+        (
+            {"orders": {"diagnosis": ["aa", "bb", "aa", "bb", "aa"]}},
+            {"t": 0.3, "t_distance": "ordered"},
+            "columns.orders.diagnosis: must name every value once, but names 2 of them more often",
+        ),
+        (
+            {"hierarchies": FILES},
+            {"t": 0.3, "t_distance": "ordered"},
+            'columns.hierarchies: is used with privacy.t_distance = "hierarchical" only',
+        ),
+        (
+            {"hierarchies": FILES | {"age": "age.csv"}},
+            {"t": 0.3, "t_distance": "hierarchical"},
+            "columns.hierarchies: 'age' is neither the class nor a sensitive attribute",
+        ),
+        (
+            {"hierarchies": {"group": "group.csv"}},
+            {"t": 0.3, "t_distance": "hierarchical"},
+            "columns.hierarchies: 'diagnosis' has none, which t_distance = \"hierarchical\" needs",
+        ),
+        (
+            {"hierarchies": {"diagnosis": "diagnosis.csv"}},
+            {"t": 0.3, "t_distance": "hierarchical"},
+            "columns.hierarchies: 'group' has none, which t_distance = \"hierarchical\" needs",
+        ),
+    ],
+)
+def test_orders_and_hierarchies_belong_to_protected_attributes_and_their_distance(columns, privacy, told):
+    assert faults(protecting(columns, **privacy)) == [told]
+
+
+def test_the_class_and_sensitive_attributes_can_have_orders_or_hierarchies():
+    orders = {"group": ["a", "b"], "diagnosis": ["mild", "severe"]}
+    config = parse_config(protecting({"orders": orders}, t=0.3, t_distance="ordered"))
+    assert config.columns.orders == {"group": ("a", "b"), "diagnosis": ("mild", "severe")}
+    config = parse_config(protecting({"hierarchies": FILES}, t=0.3, t_distance="hierarchical"))
+    assert config.columns.hierarchies["group"] == Path("group.csv")
+
+
+# Several faults, formats
 
 
 def test_all_faults_are_told_together():
@@ -213,6 +381,13 @@ def test_a_file_that_cannot_be_read(tmp_path):
         read_config(tmp_path)
 
 
+def test_paths_of_hierarchies_start_from_the_folder_too(file, tmp_path):
+    text = MINIMAL.replace('"rest"', '"rest"\nhierarchies.group = "group.csv"').replace(
+        "k = 5", 'k = 5\nt = 0.3\nt_distance = "hierarchical"'
+    )
+    assert read_config(file(text)).columns.hierarchies == {"group": tmp_path / "group.csv"}
+
+
 # Overrides
 
 
@@ -269,6 +444,21 @@ def test_the_digest_tells_what_shapes_a_release_and_nothing_else():
     )
 
 
+def test_the_digest_tells_what_is_asked_of_values_but_no_paths():
+    def digest(columns=None, **privacy):
+        return parse_config(protecting(columns, **privacy)).sha256
+
+    assert (
+        len({digest(l=2), digest(l=3), digest(t=0.3), digest(l=2, t=0.3), digest({"sensitive": []}, l=2)})
+        == 5
+    )
+    hierarchical = {"t": 0.3, "t_distance": "hierarchical"}
+    moved = {name: f"elsewhere/{path}" for name, path in FILES.items()}
+    assert digest({"hierarchies": FILES}, **hierarchical) == digest({"hierarchies": moved}, **hierarchical)
+
+
 def test_a_configuration_survives_json_as_prefect_hands_it_on():
     config = parse_config(settings("columns", types={"a": "categorical"}, identifiers=["id"]))
+    assert Config.model_validate(json.loads(config.model_dump_json(by_alias=True))) == config
+    config = parse_config(protecting({"hierarchies": FILES}, t=0.3, t_distance="hierarchical"))
     assert Config.model_validate(json.loads(config.model_dump_json(by_alias=True))) == config

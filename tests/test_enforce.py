@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from tasks.enforce import enforce
+from tasks.strategies import enforce
 
 quick = settings(deadline=None, max_examples=60)
 seeds = st.integers(0, 5)

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from tasks.config import parse_config
 from tasks.errors import ConfigurationError, InfeasibleError, InputError
 from tasks.load import Shape, encode, load_table
+from tasks.read_config import parse_config
 from tasks.store import create_workspace
 
 CANARY = "Zanzibar4711"

@@ -3,6 +3,7 @@
 from itertools import product
 from math import log
 
+import duckdb
 import numpy as np
 import oracles
 import pytest
@@ -11,7 +12,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import mutual_info_score
 
-from tasks.mutual_information import discretise, mutual_information_matrix
+from tasks.load import load_table
+from tasks.mutual_information import (
+    discretise,
+    measure_mutual_information,
+    mutual_information_matrix,
+)
+from tasks.read_config import parse_config
+from tasks.store import create_workspace
+from tasks.tables import read_matrix
 
 quick = settings(deadline=None, max_examples=60)
 
@@ -123,3 +132,27 @@ def test_missing_numbers_do_not_move_the_bins_of_the_others():
 def test_categories_are_their_own_bins():
     codes = np.array([3, 0, 1, 2, 3, 3], dtype=np.int32)
     assert_array_equal(discretise(codes, 4, numeric=False, missing=True, bins=2), codes)
+
+
+def test_the_stored_matrix_holds_features_sensitive_attributes_and_the_class(tmp_path):
+    rng = np.random.default_rng(9)
+    columns = {name: rng.integers(0, size, 60) for name, size in (("s", 4), ("y", 2), ("class", 3), ("x", 5))}
+    cells = {name: np.where(column == 0, "", column.astype(str)) for name, column in columns.items()}
+    cells["class"] = columns["class"].astype(str)
+    lines = [",".join(row) for row in zip(*cells.values(), strict=True)]
+    (tmp_path / "table.csv").write_text("\n".join([",".join(cells), *lines]) + "\n")
+    config = parse_config(
+        {
+            "input": {"path": tmp_path / "table.csv"},
+            "columns": {"class": "class", "features": "rest", "sensitive": ["s"]},
+            "privacy": {"k": 2, "l": 2},
+            "output": {"name": "trial"},
+        }
+    )
+    store = create_workspace(tmp_path / "workspace")
+    load_table(store, config)
+    assert measure_mutual_information(store, config) == 6
+    with duckdb.connect(store, read_only=True) as connection:
+        equals_scikit_learn(read_matrix(connection), [columns[name] for name in ("y", "x", "s", "class")])
+        pairs = connection.execute("SELECT DISTINCT x FROM mutual_information ORDER BY x").fetchall()
+    assert pairs == [("class",), ("s",), ("x",), ("y",)]

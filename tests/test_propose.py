@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.config import read_config
 from tasks.errors import ConfigurationError, InputError
 from tasks.load import load_table
 from tasks.propose import suggested_k, write_proposal
+from tasks.read_config import read_config
 from tasks.store import create_workspace
 
 CANARY = "Zanzibar4711"
@@ -105,10 +105,13 @@ def test_with_the_class_filled_in_it_loads(proposal, tmp_path):
 
 def test_the_commented_suggestions_are_settings(proposal, tmp_path):
     text, _ = proposal
-    taken = re.sub(r"(?m)^# (types\.|missing = )", r"\1", text).replace('missing = [""]  #', "#")
+    taken = re.sub(r"(?m)^# (types\.|missing = |sensitive = |l = )", r"\1", text).replace(
+        'missing = [""]  #', "#"
+    )
     settings = tomllib.loads(taken)
     assert settings["columns"]["types"] == {"code": "categorical"}
     assert settings["input"]["missing"] == ["", "?"]
+    assert (settings["columns"]["sensitive"], settings["privacy"]["l"]) == ([], 2)
     (tmp_path / "release.toml").write_text(taken, encoding="utf-8")
     assert loaded(tmp_path / "release.toml", "outcome").records == ROWS
 

@@ -1,0 +1,111 @@
+"""Reading a configuration: from a file, with overrides; every fault is told in a line of its own."""
+
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from tasks.config import Config
+from tasks.errors import ConfigurationError
+
+EXPECTED = {
+    "int_parsing": "a whole number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_parsing": "a number",
+    "float_type": "a number",
+    "bool_parsing": "true or false",
+    "bool_type": "true or false",
+    "string_type": "a text",
+    "path_type": "a path",
+    "tuple_type": "a list",
+    "dict_type": "a table of settings",
+    "model_type": "a table of settings",
+}
+
+
+def read_config(path: Path, overrides: Iterable[str] = ()) -> Config:
+    """Read a configuration file; relative paths in it start from its folder.
+
+    Parameters
+    ----------
+    path
+        A TOML file.
+    overrides
+        Settings that replace the file's, each as "section.key=value".
+
+    Raises
+    ------
+    ConfigurationError
+        With one line per fault, if the file cannot be read or a setting is not allowed.
+    """
+    try:
+        settings = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{path}: is not a text file in UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(f"{path}: is not TOML: {error}") from None
+    for override in overrides:
+        _override(settings, override)
+    return _from_folder(parse_config(settings), path.resolve().parent)
+
+
+def parse_config(settings: dict[str, Any]) -> Config:
+    """Return the configuration that settings describe.
+
+    Raises
+    ------
+    ConfigurationError
+        With one line per fault.
+    """
+    try:
+        return Config.model_validate(settings)
+    except ValidationError as error:
+        faults = dict.fromkeys(_fault(fault) for fault in error.errors())
+        raise ConfigurationError("\n".join(faults)) from None
+
+
+def _fault(fault: Any) -> str:  # noqa: ANN401 - pydantic's own mapping
+    parts = [str(part) for part in fault["loc"]]
+    where = ".".join(part for part in parts if not part.startswith(("constrained-str", "literal[", "tuple[")))
+    if where == "columns.features" and fault["type"] in {"literal_error", "tuple_type"}:
+        return 'columns.features: must be a list of columns, or "rest"'
+    if fault["type"] == "string_too_short":
+        return f"{where}: must be filled in"
+    if fault["type"] in EXPECTED:
+        return f"{where}: must be {EXPECTED[fault['type']]}"
+    if fault["type"] == "missing":
+        return f"{where}: must be set"
+    if fault["type"] == "extra_forbidden":
+        return f"{where}: is not a setting"
+    told = str(fault["msg"]).removeprefix("Value error, ")
+    return f"{where}: {told}" if where else told
+
+
+def _override(settings: dict[str, Any], override: str) -> None:
+    key, separator, text = override.partition("=")
+    section, dot, name = key.strip().partition(".")
+    if not (separator and dot and isinstance(settings.setdefault(section, {}), dict)):
+        raise ConfigurationError(f"--set {override}: must look like section.key=value, such as privacy.k=10")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()
+    settings[section][name] = value
+
+
+def _from_folder(config: Config, folder: Path) -> Config:
+    """Make the paths absolute."""
+    hierarchies = {name: folder / path for name, path in config.columns.hierarchies.items()}
+    return config.model_copy(
+        update={
+            "input": config.input.model_copy(update={"path": folder / config.input.path}),
+            "columns": config.columns.model_copy(update={"hierarchies": hierarchies}),
+            "output": config.output.model_copy(update={"directory": folder / config.output.directory}),
+            "run": config.run.model_copy(update={"workspace": folder / config.run.workspace}),
+        }
+    )
