@@ -1,0 +1,292 @@
+"""Learning: features by definition, neighbours record by record, trees as scikit-learn grows them."""
+
+from fractions import Fraction
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import f1_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from tasks import learn
+from tasks.domain import Domain
+from tasks.learn import (
+    Learnable,
+    Rows,
+    class_probabilities,
+    evaluate,
+    exact_regions,
+    features_of,
+    neighbours,
+    references,
+    tree,
+    weighted_f,
+)
+from tasks.partition import Partition
+from tasks.regions import regions
+
+quick = settings(deadline=None, max_examples=60)
+forms = pytest.mark.parametrize("form", ["bounds", "midpoints"])
+learners = pytest.mark.parametrize("learner", ["tree", "neighbours"])
+
+
+def released(codes, domains, labels):
+    groups = [codes[labels == label] for label in range(max(labels) + 1)]
+    lower, upper = [group.min(axis=0) for group in groups], [group.max(axis=0) for group in groups]
+    boxes = Partition(np.asarray(labels, dtype=np.int32), np.array(lower), np.array(upper))
+    return regions(codes, domains, boxes, "tight")
+
+
+def counts_of(labels, classes, class_values):
+    counts = np.zeros((max(labels) + 1, class_values), dtype=np.int64)
+    np.add.at(counts, (labels, classes), 1)
+    return counts
+
+
+def numeric_domains(*columns):
+    return [
+        Domain(str(i), "decimal", np.unique(column).astype(float), missing=False)
+        for i, column in enumerate(columns)
+    ]
+
+
+def one_ec_per_record(values, classes, class_values):
+    domains = numeric_domains(*values.T)
+    codes = np.column_stack([np.searchsorted(d.values, c) for d, c in zip(domains, values.T, strict=True)])
+    regions_of_rows = exact_regions(Rows(codes.astype(np.int32), domains))
+    return Learnable(regions_of_rows, np.eye(class_values, dtype=np.int64)[classes])
+
+
+def rows_of(values):
+    domains = numeric_domains(*values.T)
+    codes = np.column_stack([np.searchsorted(d.values, c) for d, c in zip(domains, values.T, strict=True)])
+    return Rows(codes.astype(np.int32), domains)
+
+
+# --- features -----------------------------------------------------------------------------------
+
+
+def position(value, domain):
+    lowest, highest = (Fraction(domain.values[end]) for end in (0, -1))
+    return float((Fraction(value) - lowest) / (highest - lowest)) if highest > lowest else 0.0
+
+
+def bounds_by_definition(groups, domain):
+    """Lower and upper position of each group, the mean midpoint of all records where there is none."""
+    bounds = [
+        (position(min(numbers), domain), position(max(numbers), domain)) if numbers else None
+        for numbers in ([value for value in group if value is not None] for group in groups)
+    ]
+    midpoints = [
+        sum(pair) / 2 for pair, group in zip(bounds, groups, strict=True) if pair for _ in range(len(group))
+    ]
+    mean = sum(midpoints) / max(len(midpoints), 1)
+    return [pair or (mean, mean) for pair in bounds]
+
+
+def columns_by_definition(groups, domain, form):
+    if not domain.numeric:
+        names = [None] * domain.missing + list(domain.values)
+        return [[(name in group) / len(set(group)) for name in names] for group in groups]
+    columns = [
+        list(pair) if form == "bounds" else [sum(pair) / 2] for pair in bounds_by_definition(groups, domain)
+    ]
+    if domain.missing:
+        for row, group in zip(columns, groups, strict=True):
+            row.append(0.0 if None not in group else 0.5 if set(group) != {None} else 1.0)
+    return columns
+
+
+def members(column, domain, labels):
+    names = [None] * domain.missing + domain.values.tolist()
+    return [[names[code] for code in column[np.asarray(labels) == label]] for label in range(max(labels) + 1)]
+
+
+@forms
+@given(table=oracles.tables(), data=st.data())
+@quick
+def test_features_are_what_the_definition_says(form, table, data):
+    rows = len(table.codes)
+    drawn = data.draw(st.lists(st.integers(0, 3), min_size=rows, max_size=rows))
+    labels, shown = released(table.codes, table.domains, oracles.ranks(drawn))
+    expected = [
+        columns_by_definition(members(column, domain, labels), domain, form)
+        for column, domain in zip(table.codes.T, table.domains, strict=True)
+    ]
+    features = features_of(shown, references(shown, np.bincount(labels)), form)
+    assert_allclose(features, np.concatenate(expected, axis=1), atol=1e-9)
+
+
+@given(oracles.tables())
+@quick
+def test_exact_records_are_classes_of_their_own(table):
+    codes = np.unique(table.codes, axis=0)
+    _, shown = released(codes, table.domains, np.arange(len(codes)))
+    relative_to = references(shown, np.ones(len(codes)))
+    exact = exact_regions(Rows(codes, table.domains))
+    for form in ("bounds", "midpoints"):
+        assert_array_equal(
+            np.sort(features_of(exact, relative_to, form), axis=0),
+            np.sort(features_of(shown, relative_to, form), axis=0),
+        )
+
+
+def test_values_beyond_the_release_keep_their_distance_and_new_categories_share_nothing():
+    old = [oracles.encode([10, 20], "integer"), oracles.encode(["a", "c"], "categorical")]
+    new = [oracles.encode([0, 15, 30, None], "integer"), oracles.encode(["a", "b", None, "c"], "categorical")]
+    shown = exact_regions(Rows(np.column_stack([codes for codes, _ in old]), [domain for _, domain in old]))
+    rows = Rows(np.column_stack([codes for codes, _ in new]), [domain for _, domain in new])
+    features = features_of(exact_regions(rows), references(shown, np.ones(2)), "midpoints")
+    assert_array_equal(features, [[-1, 1, 0], [0.5, 0, 0], [2, 0, 0], [0.5, 0, 1]])
+
+
+# --- learners -----------------------------------------------------------------------------------
+
+
+def votes_by_definition(features, counts, test):
+    """Shares of the classes of the five nearest records, with all at the distance of the fifth."""
+    records = [(ec, value) for ec, value in np.ndindex(*counts.shape) for _ in range(counts[ec, value])]
+    distances = [sum((a - b) ** 2 for a, b in zip(point, test, strict=True)) for point in features]
+    fifth = sorted(distances[ec] for ec, _ in records)[:5][-1]
+    near = [value for ec, value in records if distances[ec] <= fifth]
+    return [near.count(value) / len(near) for value in range(counts.shape[1])]
+
+
+grid = st.integers(0, 6).map(lambda step: Fraction(step, 6))
+
+
+@st.composite
+def learning_tasks(draw):
+    columns, class_values = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    points = st.lists(st.lists(grid, min_size=columns, max_size=columns), min_size=1, max_size=12)
+    features, test = draw(points), draw(points)
+    counts = [
+        draw(st.lists(st.integers(0, 4), min_size=class_values, max_size=class_values).filter(any))
+        for _ in features
+    ]
+    return features, np.array(counts), test
+
+
+@given(learning_tasks())
+@quick
+def test_neighbours_are_records_and_all_at_the_last_distance_vote(task):
+    features, counts, test = task
+    found = neighbours(np.array(features, dtype=float), counts)(np.array(test, dtype=float))
+    assert_allclose(found, [votes_by_definition(features, counts, row) for row in test])
+
+
+def test_neighbours_stop_at_five_records():
+    features = np.array([[0.0], [0.1], [0.2]])
+    counts = np.array([[4, 0, 0], [0, 1, 0], [0, 0, 9]])
+    assert_allclose(neighbours(features, counts)(np.zeros((1, 1))), [[0.8, 0.2, 0.0]])
+    assert_allclose(
+        neighbours(features, counts - [[1, 0, 0], [0] * 3, [0] * 3])(np.zeros((1, 1)))[0, 2], 9 / 13
+    )
+
+
+def test_neighbours_take_shares_of_records_for_counts():
+    found = neighbours(np.array([[0.0], [1.0]]), np.array([[2.5, 2.5], [8.0, 0.0]]))(np.zeros((1, 1)))
+    assert_allclose(found, [[0.5, 0.5]])
+
+
+@pytest.fixture
+def plain_table():
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=(300, 4))
+    classes = np.digitize(values[:, 0] + values[:, 1] ** 2 + 0.3 * rng.normal(size=300), [-0.2, 1.5])
+    return values[:200], classes[:200], values[200:], classes[200:]
+
+
+def test_neighbours_of_raw_records_are_those_of_scikit_learn(plain_table):
+    values, classes, test, _ = plain_table
+    scaler = MinMaxScaler().fit(values)
+    theirs = KNeighborsClassifier(5).fit(scaler.transform(values), classes)
+    ours = class_probabilities(
+        one_ec_per_record(values, classes, 3), rows_of(test), "neighbours", "midpoints"
+    )
+    assert_allclose(ours, theirs.predict_proba(scaler.transform(test)))
+
+
+def test_tree_of_raw_records_is_that_of_scikit_learn(plain_table):
+    values, classes, test, _ = plain_table
+    theirs = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=2, random_state=3)
+    theirs.fit(values, classes)
+    ours = class_probabilities(
+        one_ec_per_record(values, classes, 3), rows_of(test), "tree", "midpoints", seed=3
+    )
+    assert_allclose(ours, theirs.predict_proba(test))
+
+
+def test_tree_weighs_equivalence_classes_as_their_records(plain_table):
+    values, classes, test, _ = plain_table
+    labels = np.arange(200) // 4
+    middles = values.reshape(50, 4, -1).mean(axis=1)
+    theirs = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=2, random_state=3)
+    theirs.fit(middles[labels], classes)
+    ours = tree(middles, counts_of(labels, classes, 3), 3)(test)
+    assert_allclose(ours, theirs.predict_proba(test))
+
+
+@pytest.mark.parametrize("records, leaves", [(1, 1), (2, 2)])
+def test_a_leaf_of_the_tree_holds_two_records(records, leaves):
+    found = tree(np.array([[0.0], [1.0]]), np.array([[records, 0], [0, 10]]), 0)(np.array([[0.0], [1.0]]))
+    assert len(np.unique(found, axis=0)) == leaves
+
+
+@learners
+def test_a_class_that_no_record_has_gets_probability_zero(learner):
+    fragment = one_ec_per_record(np.arange(6.0)[:, None], np.array([0, 0, 0, 2, 2, 2]), 4)
+    found = class_probabilities(fragment, rows_of(np.array([[0.5], [4.5]])), learner, "bounds")
+    assert_array_equal(found[:, [1, 3]], 0)
+    assert_allclose(found.sum(axis=1), 1)
+
+
+@forms
+@learners
+def test_blocks_of_test_rows_change_nothing(plain_table, monkeypatch, learner, form):
+    values, classes, test, _ = plain_table
+    fragment = one_ec_per_record(values, classes, 3)
+    whole = class_probabilities(fragment, rows_of(test), learner, form)
+    monkeypatch.setattr(learn, "CELLS_PER_BLOCK", 7 * len(values))
+    assert_allclose(class_probabilities(fragment, rows_of(test), learner, form), whole)
+
+
+# --- the measure --------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=30))
+@quick
+def test_weighted_f_is_that_of_scikit_learn(pairs):
+    truth, predicted = np.array(pairs).T
+    expected = f1_score(truth, predicted, average="weighted", labels=range(5), zero_division=0)
+    assert weighted_f(truth, predicted, 5) == pytest.approx(expected)
+
+
+def test_the_majority_alone_reaches_what_its_share_allows_on_musk():
+    truth = np.repeat([0, 1], [1867, 207])
+    assert weighted_f(truth, np.zeros(2074, dtype=int), 2) == pytest.approx(0.853, abs=5e-4)
+
+
+@forms
+@learners
+def test_fragments_combined_know_what_each_alone_does_not(learner, form):
+    """Of four class values, one fragment tells {0, 1} from {2, 3}, the other {0, 2} from {1, 3}."""
+    classes = np.tile(np.arange(4), 20)
+    test = [rows_of(np.repeat([0.0, 1.0], 2)[:, None]), rows_of(np.tile([0.0, 1.0], 2)[:, None])]
+    fragments = [
+        Learnable(exact_regions(Rows(np.array([[0], [1]], dtype=np.int32), rows.domains)), counts)
+        for rows, counts in zip(
+            test, [counts_of(classes // 2, classes, 4), counts_of(classes % 2, classes, 4)], strict=True
+        )
+    ]
+    alone = [
+        evaluate([fragment], [rows], np.arange(4), learner, form)
+        for fragment, rows in zip(fragments, test, strict=True)
+    ]
+    assert max(alone) < 0.5
+    assert evaluate(fragments, test, np.arange(4), learner, form) == 1.0
