@@ -4,18 +4,21 @@ import csv
 import hashlib
 import itertools
 import json
+import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
+from gate_oracles import largest_distance, smallest_level
 
 PARQUET_TYPES = {
     "integer": "STRUCT(lower BIGINT, upper BIGINT, missing BOOLEAN)",
     "decimal": "STRUCT(lower DOUBLE, upper DOUBLE, missing BOOLEAN)",
     "categorical": "VARCHAR[]",
+    "sensitive": "VARCHAR",
     "class": "VARCHAR",
 }
 
@@ -60,15 +63,40 @@ def suffix(cell):
 
 
 class ClassOf(NamedTuple):
-    """An equivalence class: a cell per feature, and how many records have each class value."""
+    """An equivalence class: a cell per feature, and how many records have each class value.
+
+    Where there are sensitive attributes, each record's values, in the order of the class values.
+    """
 
     cells: Sequence[Range | Categories]
     counts: dict[str, int]
+    values: Sequence[tuple[str | None, ...]] = ()
 
 
 class Fragment(NamedTuple):
     features: dict[str, str]  # name -> kind
     classes: Sequence[ClassOf]
+    sensitive: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Protection:
+    """What l and t ask, as the manifest words it."""
+
+    l: float | None = None  # noqa: E741 (the manifest's own key)
+    l_model: str | None = None
+    c: float | None = None
+    t: float | None = None
+    t_distance: str | None = None
+    orders: dict[str, list[str]] = field(default_factory=dict)
+    hierarchies: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+
+    @property
+    def is_asked(self):
+        return self.l is not None or self.t is not None
+
+
+NOTHING = Protection()
 
 
 @dataclass
@@ -122,26 +150,43 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def build(fragments: Sequence[Fragment], *, k: int, class_attribute: str = "class", delta=None) -> Release:
+def build(
+    fragments: Sequence[Fragment],
+    *,
+    k: int,
+    class_attribute: str = "class",
+    delta=None,
+    protection=NOTHING,
+    scope="all",
+) -> Release:
     """Return a release of these fragments; class values are per class where a delta is given."""
     tables = [table_of(fragment, class_attribute, per_class=delta is not None) for fragment in fragments]
-    return Release(manifest_of(fragments, k, class_attribute, delta), tables)
+    manifest = manifest_of(fragments, k, class_attribute, delta)
+    if protection.is_asked:
+        add_protection(manifest, fragments, tables, protection)
+    manifest["joins"]["scope"] = scope
+    return Release(manifest, tables)
 
 
 def table_of(fragment: Fragment, class_attribute: str, *, per_class: bool) -> Table:
     rows = []
-    for cells, counts in fragment.classes:
+    for cells, counts, values in fragment.classes:
         listed = list(itertools.chain.from_iterable([value] * n for value, n in counts.items()))
         if per_class:
             listed = [*counts, *[None] * (len(listed) - len(counts))]
-        rows += [(cells, value) for value in listed]
-    texts = [[*[cell.text for cell in cells], class_text(value)] for cells, value in rows]
+        beside = values or [()] * len(listed)
+        rows += [(cells, own, value) for own, value in zip(beside, listed, strict=True)]
+    texts = [
+        [*[cell.text for cell in cells], *[value or "" for value in own], class_text(class_value)]
+        for cells, own, class_value in rows
+    ]
     order = sorted(range(len(rows)), key=lambda row: [text.encode() for text in texts[row]])
+    kinds = (*fragment.features.values(), *["sensitive"] * len(fragment.sensitive), "class")
     return Table(
-        names=[*fragment.features, class_attribute],
-        types=[PARQUET_TYPES[kind] for kind in (*fragment.features.values(), "class")],
+        names=[*fragment.features, *fragment.sensitive, class_attribute],
+        types=[PARQUET_TYPES[kind] for kind in kinds],
         csv=[texts[row] for row in order],
-        parquet=[[*[cell.value for cell in rows[row][0]], rows[row][1]] for row in order],
+        parquet=[[*[cell.value for cell in rows[row][0]], *rows[row][1], rows[row][2]] for row in order],
     )
 
 
@@ -150,7 +195,7 @@ def class_text(value: str | None) -> str:
 
 
 def manifest_of(fragments: Sequence[Fragment], k: int, class_attribute: str, delta) -> dict[str, Any]:
-    sizes = [[sum(counts.values()) for _, counts in fragment.classes] for fragment in fragments]
+    sizes = [[sum(each.counts.values()) for each in fragment.classes] for fragment in fragments]
     records = sum(sizes[0])
     joins = [None, None] if delta is not None else smallest(fragments)
     entries = [
@@ -158,6 +203,8 @@ def manifest_of(fragments: Sequence[Fragment], k: int, class_attribute: str, del
             "csv": f"fragment_{number}.csv",
             "parquet": f"fragment_{number}.parquet",
             "features": list(fragment.features),
+            "sensitive": list(fragment.sensitive),
+            "protected": [],
             "equivalence_classes": len(size),
             "smallest_class": min(size),
         }
@@ -177,19 +224,25 @@ def manifest_of(fragments: Sequence[Fragment], k: int, class_attribute: str, del
             for number, fragment in enumerate(fragments, 1)
             for name, kind in fragment.features.items()
         ],
+        "sensitive": [name for fragment in fragments for name in fragment.sensitive],
+        "protected": [],
         "guarantees": {
             "k": {"asked": k, "achieved": min(map(min, sizes))},
             "guarantee": {"asked": "join", "achieved": "join"},
             "delta": {"asked": delta, "achieved": None},
             "l": empty,
             "l_model": empty,
+            "c": empty,
             "t": empty,
+            "t_distance": empty,
         },
         "fragments": entries,
         "joins": {
             "smallest_join": joins[0],
             "smallest_records": joins[1],
             "choices": prod(1 + len(size) for size in sizes) - 1 - sum(map(len, sizes)),
+            "scope": "all",
+            "within_segments": None,
         },
         "changed_class_values": {"total": 0, "share": 0.0, "per_fragment": [0] * len(fragments)},
         "suppressed_records": 0,
@@ -199,6 +252,70 @@ def manifest_of(fragments: Sequence[Fragment], k: int, class_attribute: str, del
         "versions": {},
         "validation": {"success": True, "path": "validation"},
     }
+
+
+def add_protection(
+    manifest: dict[str, Any], fragments: Sequence[Fragment], tables: Sequence[Table], asked: Protection
+) -> None:
+    """State what l and t ask, and what the rows reach by the definitions."""
+    placed = {manifest["class"]: None}
+    placed |= {name: number for number, fragment in enumerate(fragments, 1) for name in fragment.sensitive}
+    manifest["protected"] = [
+        {
+            "column": name,
+            "fragment": number,
+            "order": asked.orders.get(name),
+            "hierarchy": asked.hierarchies.get(name),
+        }
+        for name, number in placed.items()
+    ]
+    for fragment, table, entry in zip(fragments, tables, manifest["fragments"], strict=True):
+        names = [manifest["class"], *fragment.sensitive]
+        entry["protected"] = [reached(table, len(fragment.features), name, asked) for name in names]
+    found = [each for entry in manifest["fragments"] for each in entry["protected"]]
+    achieved = {
+        "l": None if asked.l is None else min(each["l"] for each in found),
+        "t": None if asked.t is None else max(each["t"] for each in found),
+    }
+    for name in ("l", "l_model", "c", "t", "t_distance"):
+        value = getattr(asked, name)
+        manifest["guarantees"][name] = {"asked": value, "achieved": achieved.get(name, value)}
+
+
+def reached(table: Table, features: int, name: str, asked: Protection) -> dict[str, Any]:
+    place = table.names.index(name)
+    found = {"column": name, "l": None, "t": None}
+    if asked.l is not None:
+        lowest = smallest_level(table.csv, features, place, asked.l_model, asked.c)
+        found["l"] = math.floor((lowest + 1e-9) * 10**6) / 10**6 if asked.l_model == "entropy" else lowest
+    if asked.t is not None:
+        ground = {"order": asked.orders.get(name), "hierarchy": asked.hierarchies.get(name)}
+        furthest = largest_distance(table.csv, features, place, asked.t_distance, **ground)
+        found["t"] = math.ceil((furthest - 1e-9) * 10**6) / 10**6
+    return found
+
+
+def write_store(
+    path: Path,
+    fragments: Sequence[Fragment],
+    members: Sequence[Sequence[int]],
+    segments: Sequence[int],
+) -> Path:
+    """Write what the gate reads of a private store; members are the records' classes per fragment."""
+    with duckdb.connect(path) as connection:
+        for number, fragment in enumerate(fragments, 1):
+            names = ", ".join(f"f{place} VARCHAR" for place in range(1, len(fragment.features) + 1))
+            connection.execute(f"CREATE TABLE regions_{number} ({names})")
+            cells = [[cell.text for cell in each.cells] for each in fragment.classes]
+            places = ", ".join("?" * len(fragment.features))
+            connection.executemany(f"INSERT INTO regions_{number} VALUES ({places})", cells)
+        names = ", ".join(f"fragment_{number} BIGINT" for number in range(1, len(fragments) + 1))
+        connection.execute(f"CREATE TABLE members ({names})")
+        rows = [list(row) for row in zip(*members, strict=True)]
+        connection.executemany(f"INSERT INTO members VALUES ({', '.join('?' * len(fragments))})", rows)
+        connection.execute("CREATE TABLE segments (segment INTEGER)")
+        connection.executemany("INSERT INTO segments VALUES (?)", [[segment] for segment in segments])
+    return path
 
 
 def smallest(fragments: Sequence[Fragment]) -> list[int | None]:

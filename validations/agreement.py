@@ -29,20 +29,21 @@ def agreement(csv: Groups, parquet: Groups) -> Agreement:
     csv, parquet
         The groups; the Parquet columns have the types of `validations.cell_grammar.KIND_TYPES`.
     """
-    class_value = _values(csv)[csv.kinds.index("class")] if csv.class_column else "NULL"
+    values = [f"v{place}" for place in csv.values]
+    beside = "".join(f", {value}" for value in values)
     row = csv.row(f"""
         WITH {_equal_classes(csv, parquet)},
         all_groups AS (
-            SELECT 'csv' AS format, ec, {class_value} AS class, n, NULL AS first_line, NULL AS last_line,
+            SELECT 'csv' AS format, ec{_values_as(csv, values)}, n, NULL AS first_line, NULL AS last_line,
                    row_number() OVER (ORDER BY {csv.columns}) AS place
             FROM {csv.table}
             UNION ALL
-            SELECT 'parquet', ec, {csv.class_column or "NULL"}, n, first_line, last_line, NULL
+            SELECT 'parquet', ec{_values_as(parquet, values)}, n, first_line, last_line, NULL
             FROM {parquet.table}),
         paired AS (
             SELECT sum(n) FILTER (format = 'csv') AS csv_rows, sum(n) FILTER (format = 'parquet') AS rows,
                    min(first_line) AS first_line, max(last_line) AS last_line, min(place) AS place
-            FROM all_groups JOIN equal_classes USING (format, ec) GROUP BY equal, class),
+            FROM all_groups JOIN equal_classes USING (format, ec) GROUP BY equal{beside}),
         in_order AS (
             SELECT first_line > lag(first_line, 1, -1) OVER (ORDER BY place) AS after FROM paired
             WHERE csv_rows > 0 AND rows > 0)
@@ -61,6 +62,12 @@ def _equal_classes(csv: Groups, parquet: Groups) -> str:
             FROM (SELECT 'csv' AS format, ec, {_as_values(csv)} FROM {csv.table} WHERE first_line = ec
                   UNION ALL
                   SELECT 'parquet', ec, {_as_values(parquet)} FROM {parquet.table} WHERE first_line = ec))"""
+
+
+def _values_as(groups: Groups, names: list[str]) -> str:
+    """Return the class and the sensitive columns as values of these names, each after a comma."""
+    values = _values(groups)
+    return "".join(f", {values[place]} AS {name}" for place, name in zip(groups.values, names, strict=True))
 
 
 def _as_values(groups: Groups) -> str:

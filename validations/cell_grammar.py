@@ -3,13 +3,15 @@
 `<kind>_cell(t)` is the value that the CSV cell `t` stands for, in the type the Parquet file holds.
 `<kind>_sound(t, v)` is true if the CSV cell `t`, read as `v`, is well formed, `<kind>_value_sound(v)` if the
 Parquet value `v` is.
-The kinds are integer, decimal, categorical, class, and undeclared for columns that nobody promised.
+The kinds are integer, decimal, categorical, sensitive, class, and undeclared for columns that nobody
+promised.
 """
 
 KIND_TYPES = {
     "integer": "STRUCT(lower BIGINT, upper BIGINT, missing BOOLEAN)",
     "decimal": "STRUCT(lower DOUBLE, upper DOUBLE, missing BOOLEAN)",
     "categorical": "VARCHAR[]",
+    "sensitive": "VARCHAR",
     "class": "VARCHAR",
 }
 
@@ -57,6 +59,9 @@ CREATE MACRO categorical_sound(t, v) AS t = '' OR CASE
 CREATE MACRO class_cell(t) AS nullif(t, '');
 CREATE MACRO class_sound(t, v) AS true;
 CREATE MACRO class_value_sound(v) AS v IS NULL OR v <> '';
+CREATE MACRO sensitive_cell(t) AS nullif(t, '');
+CREATE MACRO sensitive_sound(t, v) AS true;
+CREATE MACRO sensitive_value_sound(v) AS v IS NULL OR v <> '';
 CREATE MACRO undeclared_cell(t) AS t;
 CREATE MACRO undeclared_sound(t, v) AS true;
 CREATE MACRO undeclared_value_sound(v) AS true;

@@ -1,20 +1,22 @@
 """Step 8: the gate of a release: what was asked of the run, against what its files hold."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tasks.config import Config
+from tasks.config import Config, Privacy
 from tasks.errors import GateError
 from tasks.steps import step
 from tasks.store import open_store
 from validations.gate import Verdict, check_folder, write_validation
 from validations.promises import Promises, read_promises
+from validations.protection import Closeness, Diversity, ProtectedPromise
 
 
 @step("check the written files")
 def check_release(store: Path, config: Config, staging: Path) -> Verdict:
     """Hold the staged files against what the run was asked for, and keep the evidence beside them."""
-    verdict = check_folder(staging, promised_by_run(store, config, staging))
+    verdict = check_folder(staging, promised_by_run(store, config, staging), store)
     write_validation(verdict, staging)
     _store(store, verdict)
     return verdict
@@ -40,24 +42,64 @@ def _store(store: Path, verdict: Verdict) -> None:
 
 
 def promised_by_run(store: Path, config: Config, staging: Path) -> Promises:
-    """Return the promises of a run: the manifest's, but with all that was asked from where it was asked."""
+    """Return the promises of a run: the manifest's, but with all that was asked from where it was asked.
+
+    Raises
+    ------
+    GateError
+        If the manifest states another order of values than was asked.
+    """
     with open_store(store) as connection:
         ((records,),) = connection.execute("SELECT count(*) FROM source").fetchall()
-        columns = connection.execute(
-            "SELECT name, kind FROM columns WHERE role = 'feature' ORDER BY position"
-        ).fetchall()
+        columns = connection.execute("SELECT name, kind, role FROM columns ORDER BY position").fetchall()
+    stated = read_promises(staging)
     return replace(
-        read_promises(staging),
+        stated,
         records=records,
         class_attribute=config.columns.class_attribute,
         k=config.privacy.k,
         guarantee=config.privacy.guarantee,
         delta=config.privacy.delta,
         enforcement=config.privacy.enforcement,
-        features=tuple(columns),
+        features=tuple((name, kind) for name, kind, role in columns if role == "feature"),
+        diversity=_diversity(config.privacy),
+        closeness=_closeness(config.privacy),
+        protected=_protected(stated, config, [name for name, _, _ in columns]),
+        join_scope=config.join_scope,
         max_information_loss=config.limits.max_information_loss,
         max_changed_class_values=config.limits.max_changed_class_values,
     )
+
+
+def _diversity(privacy: Privacy) -> Diversity | None:
+    return None if privacy.l is None else Diversity(privacy.l_model, privacy.l, privacy.c)
+
+
+def _closeness(privacy: Privacy) -> Closeness | None:
+    return None if privacy.t is None else Closeness(privacy.t, privacy.t_distance)
+
+
+def _protected(stated: Promises, config: Config, names: Sequence[str]) -> tuple[ProtectedPromise, ...]:
+    """Return the class and the sensitive attributes that were asked for; hierarchies are as stated."""
+    if not config.privacy.protects_values:
+        return ()
+    sensitive = sorted(config.columns.sensitive, key=names.index)
+    known = {each.column: each for each in stated.protected}
+    protected = tuple(
+        known.get(name, ProtectedPromise(name, None, None, None))
+        for name in (config.columns.class_attribute, *sensitive)
+    )
+    for each in protected:
+        asked = config.columns.orders.get(each.column)
+        if (each.order is None) != (asked is None) or not _is_part(each.order or (), asked or ()):
+            raise GateError(f"column {each.column!r}: release.json states another order than was asked for")
+    return protected
+
+
+def _is_part(order: Sequence[str], asked: Sequence[str]) -> bool:
+    """Return whether an order names values in the order that was asked."""
+    remaining = iter(asked)
+    return all(value in remaining for value in order)
 
 
 def require(store: Path, verdict: Verdict) -> None:
@@ -75,5 +117,6 @@ def require(store: Path, verdict: Verdict) -> None:
         )
         raise GateError(
             f"nothing was published, because the written files break a promise\n{reasons}\n"
-            f"The rejected files are in {store.parent}: see there, or ask for another enforcement, k or limit"
+            f"The rejected files are in {store.parent}: see there, or ask for another enforcement, k, l, t "
+            "or limit"
         )

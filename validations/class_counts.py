@@ -24,6 +24,8 @@ class TooCostlyError(Exception):
 class ClassCounts(NamedTuple):
     """Tables `counts_1`, `counts_2`, ... of distinct class counts: `id`, then v0, v1, ... per class value.
 
+    The tables `class_counts_1`, ... say the same of every EC: `ec`, then v0, v1, ...
+
     Attributes
     ----------
     connection
@@ -105,12 +107,19 @@ def count_classes(connection: duckdb.DuckDBPyConnection, csv: Sequence[Groups]) 
             f"coalesce(sum(n) FILTER (code = {code}), 0)::{whole} AS v{code}" for code in range(number)
         )
         connection.execute(f"""
-            CREATE OR REPLACE TEMP TABLE counts_{fragment} AS
-            SELECT row_number() OVER () AS id, *
-            FROM (SELECT DISTINCT {wide or "NULL AS none"}
-                  FROM {groups.table} AS g JOIN class_values ON class = g.{groups.class_column}
-                  GROUP BY ec)""")
+            CREATE OR REPLACE TEMP TABLE class_counts_{fragment} AS
+            SELECT ec, {wide or "NULL AS none"}
+            FROM {groups.table} AS g JOIN class_values ON class = g.{groups.class_column}
+            GROUP BY ec""")
+        write_distinct(connection, fragment, f"class_counts_{fragment}")
     return ClassCounts(connection, len(csv), number)
+
+
+def write_distinct(connection: duckdb.DuckDBPyConnection, fragment: int, ecs: str) -> None:
+    """Write the table `counts_<fragment>`: the class counts of a table of ECs, identical ones once."""
+    connection.execute(f"""
+        CREATE OR REPLACE TEMP TABLE counts_{fragment} AS
+        SELECT row_number() OVER () AS id, * FROM (SELECT DISTINCT * EXCLUDE (ec) FROM {ecs})""")
 
 
 def _whole_numbers(csv: Sequence[Groups]) -> str:

@@ -4,6 +4,7 @@ A value that could not be found is None, and a problem says why.
 """
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -13,7 +14,13 @@ import numpy.typing as npt
 from validations.agreement import Agreement
 from validations.class_joins import SmallestJoin
 from validations.groups import ClassCells
+from validations.protected_values import ValuesEvidence
+from validations.protection import Reached, WithinSegments
 from validations.published_files import Columns
+from validations.segment_joins import SegmentEvidence
+
+ALMOST = 1e-9
+"""Levels and distances that differ by less are equal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +41,8 @@ class FileEvidence:
         Records of each equivalence class; empty if the rows could not be read.
     class_cells
         What the class column shows; None unless there is exactly one.
+    values
+        What each protected attribute that the fragment publishes shows.
     unsound
         Cells that break the grammar or are not spelled canonically; None for columns of the wrong type.
     plain
@@ -46,6 +55,7 @@ class FileEvidence:
     columns: Columns | None
     class_sizes: npt.NDArray[np.int64]
     class_cells: ClassCells | None
+    values: tuple[ValuesEvidence, ...]
     unsound: int | None
     plain: bool | None
 
@@ -90,6 +100,9 @@ class JoinEvidence:
         Choices of one equivalence class from each of two or more fragments.
     smallest_join
         None if not asked for or not found.
+    without_partner
+        Class values of ECs that no EC of some other fragment joins with to k rows; None unless there are
+        smaller joins, and only those within segments need to hold k rows.
     smallest_records
         Fewest records that a join rests on in one of its ECs; None if not found or no join has rows.
     smallest_eta
@@ -100,6 +113,7 @@ class JoinEvidence:
 
     choices: int | None
     smallest_join: SmallestJoin | None = None
+    without_partner: int | None = None
     smallest_records: int | None = None
     smallest_eta: Fraction | None = None
     problem: str | None = None
@@ -122,6 +136,13 @@ class Figures:
     smallest_eta
         Smallest share of versions with a safe join, where class values are published per class;
         rounded down to 6 digits.
+    smallest_l, largest_t
+        The smallest level of diversity, and the largest distance, of an EC, over all protected attributes:
+        see `Reached`.
+    protected
+        The same per fragment and protected attribute.
+    within_segments
+        What joins within segments hold; it cannot be read from the files alone.
     """
 
     equivalence_classes: tuple[int | None, ...]
@@ -130,6 +151,10 @@ class Figures:
     smallest_records: int | None
     choices: int | None
     smallest_eta: float | None
+    smallest_l: float | None
+    largest_t: float | None
+    protected: tuple[tuple[Reached, ...], ...]
+    within_segments: WithinSegments | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,12 +167,15 @@ class Evidence:
         One entry per promised fragment.
     joins
         Over all fragments.
+    segments
+        What the private store shows of segments; None where it is not there or there are none.
     undeclared
         How many entries of the folder no release has or the promises do not name.
     """
 
     fragments: tuple[FragmentEvidence, ...]
     joins: JoinEvidence
+    segments: SegmentEvidence | None
     undeclared: int
 
     @property
@@ -160,6 +188,8 @@ class Evidence:
         """The figures alone; a fragment's are those of its CSV file."""
         sizes = [fragment.csv.class_sizes for fragment in self.fragments]
         join, eta = self.joins.smallest_join, self.joins.smallest_eta
+        protected = tuple(tuple(map(reached, fragment.csv.values)) for fragment in self.fragments)
+        every = [each for of_fragment in protected for each in of_fragment]
         return Figures(
             equivalence_classes=tuple(len(each) or None for each in sizes),
             smallest_class=tuple(int(each.min()) if len(each) else None for each in sizes),
@@ -167,4 +197,24 @@ class Evidence:
             smallest_records=self.joins.smallest_records,
             choices=self.joins.choices,
             smallest_eta=None if eta is None else math.floor(eta * 10**6) / 10**6,
+            smallest_l=_extreme(min, [each.l for each in every]),
+            largest_t=_extreme(max, [each.t for each in every]),
+            protected=protected,
+            within_segments=self.segments.figures if self.segments else None,
         )
+
+
+def reached(values: ValuesEvidence) -> Reached:
+    """Return the figures of an attribute, rounded outward; what differs by less than `ALMOST` is equal."""
+    level, distance = values.level, None if values.bare else values.distance
+    if level is not None:
+        level = math.floor((level + ALMOST) * 10**6) / 10**6
+        level = int(level) if level.is_integer() else level
+    if distance is not None:
+        distance = math.ceil((distance - ALMOST) * 10**6) / 10**6
+    return Reached(values.column, level, distance)
+
+
+def _extreme(extreme: Callable[[list[float]], float], figures: Sequence[float | None]) -> float | None:
+    known = [figure for figure in figures if figure is not None]
+    return extreme(known) if known and len(known) == len(figures) else None

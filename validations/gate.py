@@ -1,4 +1,7 @@
-"""The gate: holds the written files of a release against its promises, from the files alone."""
+"""The gate: holds the written files of a release against its promises, from the files alone.
+
+Beside the private store of the run that wrote them, joins within segments are checked as well.
+"""
 
 import importlib
 from concurrent.futures import ThreadPoolExecutor
@@ -62,7 +65,7 @@ class Verdict:
     documents: tuple["Document", ...]
 
 
-def check_folder(folder: Path, promises: Promises) -> Verdict:
+def check_folder(folder: Path, promises: Promises, store: Path | None = None) -> Verdict:
     """Check the written files of a release; nothing in the folder is changed.
 
     Parameters
@@ -71,10 +74,12 @@ def check_folder(folder: Path, promises: Promises) -> Verdict:
         Holds the fragment files, and perhaps the manifest, the report and the validation documents.
     promises
         What to hold the files against: stated by the run, or read from the manifest.
+    store
+        The private store of the run; it is only read. Nobody must have it open.
     """
     with ThreadPoolExecutor(max_workers=1) as background:
         suites = background.submit(importlib.import_module, "validations.suites")
-        evidence = gather_evidence(folder, promises)
+        evidence = gather_evidence(folder, promises, store)
         judged = suites.result().judge(promises, evidence)
     outcomes = tuple(
         Outcome(

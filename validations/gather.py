@@ -16,8 +16,8 @@ import numpy as np
 
 from validations.agreement import agreement
 from validations.cell_grammar import KIND_TYPES, MACROS
-from validations.class_counts import TooCostlyError, count_classes
-from validations.class_joins import smallest_join
+from validations.class_counts import ClassCounts, TooCostlyError, count_classes
+from validations.class_joins import SmallestJoin, smallest_join
 from validations.evidence import Evidence, FileEvidence, FragmentEvidence, JoinEvidence
 from validations.groups import (
     Groups,
@@ -28,9 +28,12 @@ from validations.groups import (
     read_groups,
     unsound,
 )
+from validations.partners import records_without_partner
 from validations.promises import PROMISES, Promises
+from validations.protected_values import ValuesEvidence, protected_values
 from validations.published_files import Columns, UnreadableError
 from validations.record_counts import smallest_records
+from validations.segment_joins import SegmentEvidence, within_segments
 from validations.selectivity import PublishedClass, smallest_eta
 from validations.spelling import has_no_metadata, is_written_plainly, misspelt
 
@@ -51,7 +54,7 @@ READERS = 2
 """Fragments that are read at once: a CSV file's lines are numbered one after the other, on one core."""
 
 
-def gather_evidence(folder: Path, promises: Promises) -> Evidence:
+def gather_evidence(folder: Path, promises: Promises, store: Path | None = None) -> Evidence:
     """Read a published folder and return what it shows.
 
     Parameters
@@ -60,6 +63,8 @@ def gather_evidence(folder: Path, promises: Promises) -> Evidence:
         The folder; it is only read.
     promises
         What is promised: names the files, the columns and their kinds.
+    store
+        The private store of the run that made the folder, where segments are looked at.
     """
     with tempfile.TemporaryDirectory() as scratch, duckdb.connect() as connection:
         connection.execute("SET GLOBAL temp_directory = ?", [scratch])
@@ -74,6 +79,7 @@ def gather_evidence(folder: Path, promises: Promises) -> Evidence:
         return Evidence(
             fragments=fragments,
             joins=_gather_joins(connection, csv_groups, fragments, promises),
+            segments=_gather_segments(connection, csv_groups, fragments, promises, store),
             undeclared=_undeclared(folder, promises),
         )
 
@@ -112,9 +118,19 @@ def _gather_file(
         columns=columns,
         class_sizes=class_sizes(groups) if groups else np.zeros(0, dtype=np.int64),
         class_cells=class_cells(groups) if groups else None,
+        values=_values(groups, promises, number, problem),
         unsound=_unsound(groups) if groups and columns and _typed(groups, columns) else None,
         plain=_plain(groups, path, columns, digest) if groups and columns else None,
     )
+
+
+def _values(
+    groups: Groups | None, promises: Promises, number: int, problem: str | None
+) -> tuple[ValuesEvidence, ...]:
+    if groups:
+        return protected_values(groups, promises, number)
+    protected = promises.protected_in(number)
+    return tuple(ValuesEvidence(each.column, problem=problem) for each in protected)
 
 
 def _unsound(groups: Groups) -> int:
@@ -166,13 +182,35 @@ def _gather_joins(
             return JoinEvidence(choices=choices, smallest_eta=found)
         counts = count_classes(connection, groups)
         smallest = smallest_join(counts, promises.k)
+        alone = _without_partner(counts, smallest, promises)
     except TooCostlyError as error:
         return JoinEvidence(choices=choices, problem=f"too costly to check: {error}")
     try:
         records = smallest_records(counts)
     except TooCostlyError:
         records = None
-    return JoinEvidence(choices=choices, smallest_join=smallest, smallest_records=records)
+    return JoinEvidence(choices, smallest, alone, records)
+
+
+def _without_partner(counts: ClassCounts, smallest: SmallestJoin, promises: Promises) -> int | None:
+    if promises.join_scope == "all" or (smallest.at_least or promises.k) >= promises.k:
+        return None
+    return records_without_partner(counts, promises.k, promises.changed)
+
+
+def _gather_segments(
+    connection: duckdb.DuckDBPyConnection,
+    csv_groups: tuple[Groups | None, ...],
+    fragments: tuple[FragmentEvidence, ...],
+    promises: Promises,
+    store: Path | None,
+) -> SegmentEvidence | None:
+    if store is None or not promises.protects_values or len(fragments) == 1:
+        return None
+    problem = _join_problem(csv_groups, fragments)
+    if problem is not None:
+        return SegmentEvidence(None, problem)
+    return within_segments(connection, [each for each in csv_groups if each], promises, store)
 
 
 def _join_problem(

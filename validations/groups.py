@@ -1,7 +1,7 @@
 """The groups of a file: rows that are alike in every cell, counted in SQL in one pass over the file.
 
 A group has its number of rows `n`, its `first_line` and `last_line` (from 0), and `ec`, the first line of its
-equivalence class (EC): the rows that are alike in every cell but the class.
+equivalence class (EC): the rows that are alike in every cell but the class and the sensitive attributes.
 """
 
 from dataclasses import dataclass
@@ -25,6 +25,9 @@ from validations.published_files import (
 
 Format = Literal["csv", "parquet"]
 
+VALUES = {"class", "sensitive"}
+"""Kinds of columns that are published as they are; what the rows of an equivalence class need not share."""
+
 
 @dataclass(frozen=True)
 class Groups:
@@ -38,13 +41,16 @@ class Groups:
         Its name, such as csv_1.
     format
         The kind of file that it was made from.
+    names
+        The name of every column.
     kinds
-        The kind of every column: integer, decimal, categorical, class, or undeclared.
+        The kind of every column: integer, decimal, categorical, sensitive, class, or undeclared.
     """
 
     connection: duckdb.DuckDBPyConnection
     table: str
     format: Format
+    names: tuple[str, ...]
     kinds: tuple[str, ...]
 
     @property
@@ -54,13 +60,28 @@ class Groups:
 
     @property
     def cells(self) -> str:
-        """The SQL names of all columns but the class: what makes an equivalence class."""
-        return ", ".join(f"c{place}" for place, kind in enumerate(self.kinds, 1) if kind != "class") or "true"
+        """The SQL names of what makes an equivalence class: all columns but the class and sensitive ones."""
+        cells = [f"c{place}" for place, kind in enumerate(self.kinds, 1) if kind not in VALUES]
+        return ", ".join(cells) or "true"
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """The places, from 0, of the class and of sensitive columns."""
+        return tuple(place for place, kind in enumerate(self.kinds) if kind in VALUES)
 
     @property
     def class_column(self) -> str | None:
         """The SQL name of the class column; None if there is none or more than one."""
         return f"c{self.kinds.index('class') + 1}" if self.kinds.count("class") == 1 else None
+
+    def value(self, name: str) -> str | None:
+        """Return the SQL text of a class or sensitive value, NULL if it is missing.
+
+        None if the column is not there exactly once.
+        """
+        if self.names.count(name) != 1:
+            return None
+        return f"nullif(c{self.names.index(name) + 1}::VARCHAR, '')"
 
     def row(self, query: str) -> tuple[Any, ...]:
         """Return the one row of an aggregate over the whole table."""
@@ -114,12 +135,13 @@ def read_groups(
     UnreadableError
         If a row does not fit the columns.
     """
-    kinds = dict(promises.features) | {promises.class_attribute: "class"}
+    kinds = promises.kinds
     file_format: Format = "csv" if path.suffix == ".csv" else "parquet"
     groups = Groups(
         connection=connection,
         table=f"{file_format}_{number}",
         format=file_format,
+        names=columns.names,
         kinds=tuple(kinds.get(name, "undeclared") for name in columns.names),
     )
     source = csv_rows(path, len(columns.names))
@@ -148,7 +170,8 @@ def class_cells(groups: Groups) -> ClassCells | None:
         return None
     blank = f"{groups.class_column} = ''" if groups.format == "csv" else f"{groups.class_column} IS NULL"
     row = groups.row(f"""
-        WITH classes AS (SELECT ec, n, {blank} AS blank FROM {groups.table})
+        WITH classes AS (SELECT ec, {blank} AS blank, sum(n) AS n
+                         FROM {groups.table} GROUP BY ec, {groups.class_column})
         SELECT coalesce(sum(n) FILTER (blank), 0),
                count(DISTINCT ec) - count(DISTINCT ec) FILTER (NOT blank),
                count(*) FILTER (NOT blank AND n > 1)
@@ -168,14 +191,14 @@ def misplaced(groups: Groups) -> int:
 
 
 def unsound(groups: Groups) -> int:
-    """Return how many cells of distinct ECs, and class cells of distinct groups, break the grammar.
+    """Return how many cells of distinct ECs, and values of distinct groups, break the grammar.
 
     The columns of a Parquet file must have the types of `validations.cell_grammar.KIND_TYPES`.
     """
     columns = list(enumerate(groups.kinds, 1))
-    of_cells = [(place, kind) for place, kind in columns if kind != "class"]
-    of_class = [(place, kind) for place, kind in columns if kind == "class"]
-    return _count_unsound(groups, of_cells, "first_line = ec") + _count_unsound(groups, of_class, "true")
+    of_cells = [(place, kind) for place, kind in columns if kind not in VALUES]
+    of_values = [(place, kind) for place, kind in columns if kind in VALUES]
+    return _count_unsound(groups, of_cells, "first_line = ec") + _count_unsound(groups, of_values, "true")
 
 
 def _count_unsound(groups: Groups, columns: list[tuple[int, str]], condition: str) -> int:

@@ -1,9 +1,13 @@
-"""Promise `joins`: joining fragments on the class gives no rows or at least k."""
+"""Promise `joins`: joining fragments on the class gives no rows or at least k, perhaps only within segments.
+
+The files do not name segments. Where only joins within them need to hold k rows, smaller ones may be there,
+and the partner test is all that the files can tell.
+"""
 
 from validations import queries
 from validations.class_joins import SmallestJoin
-from validations.evidence import Evidence
-from validations.findings import ExpectNoDeviation, Finding, evidence_frame
+from validations.evidence import Evidence, JoinEvidence
+from validations.findings import ExpectNoDeviation, Finding, evidence_frame, in_words
 from validations.promises import Promises
 
 
@@ -11,20 +15,26 @@ class ExpectEveryJoinToHoldKOrNoRows(ExpectNoDeviation):
     """Whether the smallest join with rows lacks no rows to k, over every set of two or more fragments."""
 
 
+class ExpectEveryRecordToHaveJoinsOfK(ExpectNoDeviation):
+    """Whether joins hold no rows or k, or all records can have their classes in joins of k rows or more."""
+
+
 def finding(promises: Promises, evidence: Evidence) -> Finding:
     """Compare the smallest join with k; where none holds any rows, nothing is lacking."""
-    joins = evidence.joins
-    lacking = None
-    achieved = f"could not be checked: {joins.problem}"
-    if joins.smallest_join is not None:
-        lacking = max(0, promises.k - (joins.smallest_join.at_least or promises.k))
-        achieved = f"{_in_words(joins.smallest_join)}, of {joins.choices:,} choices"
+    return (
+        _within_segments(promises, evidence)
+        if promises.join_scope == "segments"
+        else _all(promises, evidence)
+    )
+
+
+def _all(promises: Promises, evidence: Evidence) -> Finding:
     return Finding(
         name="joins",
         title=f"No join of fragments on the class attribute isolates fewer than {promises.k} rows",
         asked=f"no rows or at least {promises.k:,} in every join",
-        achieved=achieved,
-        evidence=evidence_frame(["all sets of fragments"], rows_lacking_to_k=[lacking]),
+        achieved=_achieved(evidence.joins),
+        evidence=evidence_frame(["all sets of fragments"], rows_lacking_to_k=[_lacking(promises, evidence)]),
         lines=1,
         judgements=(
             ExpectEveryJoinToHoldKOrNoRows(
@@ -37,7 +47,54 @@ def finding(promises: Promises, evidence: Evidence) -> Finding:
     )
 
 
+def _within_segments(promises: Promises, evidence: Evidence) -> Finding:
+    joins = evidence.joins
+    achieved, alone = _achieved(joins), joins.without_partner
+    if _lacking(promises, evidence) == 0:
+        alone = 0
+    elif alone is not None:
+        achieved += f", segments unknown; {_partners_in_words(promises, alone)}"
+    return Finding(
+        name="joins",
+        title="Within a segment, no join of fragments on the class attribute isolates fewer than "
+        f"{promises.k} rows, as far as the files can tell",
+        asked=f"no rows or at least {promises.k:,} in every join within a segment; the files do not name "
+        "segments, so no record may be there whose classes cannot be in such joins",
+        achieved=achieved,
+        evidence=evidence_frame(["all pairs of fragments"], records_without_joins_of_k=[alone]),
+        lines=1,
+        judgements=(
+            ExpectEveryRecordToHaveJoinsOfK(
+                column="records_without_joins_of_k",
+                max_value=0,
+                description=f"Every join holds no rows or at least {promises.k}, or all records can have "
+                "their classes in such joins.",
+            ),
+        ),
+        query=queries.joins(promises),
+    )
+
+
+def _lacking(promises: Promises, evidence: Evidence) -> int | None:
+    smallest = evidence.joins.smallest_join
+    return None if smallest is None else max(0, promises.k - (smallest.at_least or promises.k))
+
+
+def _achieved(joins: JoinEvidence) -> str:
+    if joins.smallest_join is None:
+        return f"could not be checked: {joins.problem}"
+    return f"{_in_words(joins.smallest_join)}, of {joins.choices:,} choices"
+
+
+def _partners_in_words(promises: Promises, alone: int) -> str:
+    if alone:
+        return f"{in_words(alone, 'record', 'records')} without joins of {promises.k:,} rows in some pair"
+    but = " but those of changed class" * (sum(promises.changed) > 0)
+    return f"in every pair of fragments, all records{but} can be in joins of at least {promises.k:,} rows"
+
+
 def _in_words(smallest: SmallestJoin) -> str:
     if smallest.at_least is None:
         return "no join holds any rows"
-    return f"{'' if smallest.exact else 'at least '}{smallest.at_least:,} rows in the smallest join"
+    rows = in_words(smallest.at_least, "row", "rows")
+    return f"{'' if smallest.exact else 'at least '}{rows} in the smallest join"

@@ -1,11 +1,13 @@
 """Promise `manifest`: what release.json states as achieved is what the files show."""
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from validations.evidence import Evidence
 from validations.findings import ExpectNoDeviation, Finding, evidence_frame, in_words
 from validations.promises import Promises
+from validations.protection import Reached, WithinSegments
 
 
 class Statement(NamedTuple):
@@ -38,12 +40,36 @@ def statements(promises: Promises, evidence: Evidence) -> tuple[Statement, ...]:
         ("choices", promises.stated_choices, shown.choices),
         ("delta", promises.stated_delta, shown.smallest_eta),
     ]
+    pairs += [("l", promises.stated_l, shown.smallest_l), ("t", promises.stated_t, shown.largest_t)]
     for number, promise in enumerate(promises.fragments):
         name = f"of fragment {number + 1}"
         classes, smallest = shown.equivalence_classes[number], shown.smallest_class[number]
         pairs.append((f"equivalence classes {name}", promise.equivalence_classes, classes))
         pairs.append((f"smallest class {name}", promise.smallest_class, smallest))
+        pairs += _of_values(name, promise.stated, shown.protected[number])
+    if evidence.segments is not None and promises.within_segments is not None:
+        pairs += _of_segments(promises.within_segments, shown.within_segments)
     return tuple(Statement(name, stated, found) for name, stated, found in pairs if stated is not None)
+
+
+def _of_values(
+    name: str, stated: Sequence[Reached], shown: Sequence[Reached]
+) -> Iterator[tuple[str, float | None, float | None]]:
+    found = {each.column: each for each in shown}
+    for each in stated:
+        other = found.get(each.column, Reached(each.column, None, None))
+        yield f"l {name}, {each.column}", each.l, other.l
+        yield f"t {name}, {each.column}", each.t, other.t
+
+
+def _of_segments(
+    stated: WithinSegments, shown: WithinSegments | None
+) -> Iterator[tuple[str, float | None, float | None]]:
+    found = shown or WithinSegments(None, None, ())
+    yield "rows within segments", stated.at_least, found.at_least
+    yield "class values within segments", stated.l, found.l
+    for column, values in stated.sensitive:
+        yield f"values within segments, {column}", values, dict(found.sensitive).get(column)
 
 
 def finding(promises: Promises, evidence: Evidence) -> Finding:

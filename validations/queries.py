@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from typing import NamedTuple
 
 from validations.promises import FragmentPromise, Promises
 from validations.published_files import identifier
@@ -12,76 +13,94 @@ LARGEST_SET = 4
 CSV_OPTIONS = "header = true, all_varchar = true, delim = ',', quote = '\"', escape = '\"'"
 
 
+class Source(NamedTuple):
+    """A file to query.
+
+    Attributes
+    ----------
+    fragment
+        Whose file it is.
+    file
+        Its name.
+    text
+        The SQL text that reads it.
+    """
+
+    fragment: FragmentPromise
+    file: str
+    text: str
+
+
 def rows(promises: Promises) -> str:
     """Return a query of the number of rows of every file."""
-    return _for_each(
-        _sources(promises), lambda file, source: f"SELECT '{file}' AS file, count(*) AS rows FROM {source}"
+    return for_each(
+        sources(promises),
+        lambda source: f"SELECT '{source.file}' AS file, count(*) AS rows FROM {source.text}",
     )
 
 
 def columns(promises: Promises) -> str:
     """Return a query of the columns of every Parquet file."""
-    files = [(fragment.parquet, f"parquet_schema('{fragment.parquet}')") for fragment in promises.fragments]
-    return _for_each(files, lambda file, source: f"SELECT '{file}' AS file, name, type FROM {source}")
+    return "\nUNION ALL\n".join(
+        f"SELECT '{fragment.parquet}' AS file, name, type FROM parquet_schema('{fragment.parquet}')"
+        for fragment in promises.fragments
+    )
 
 
 def order(promises: Promises) -> str:
     """Return a query of the number of rows that sort before the row above them, for every CSV file."""
-    files = [
-        (fragment.csv, f"read_csv('{fragment.csv}', {CSV_OPTIONS}, nullstr = '(no cell is null)')")
+    return "\nUNION ALL\n".join(
+        f"SELECT '{fragment.csv}' AS file, count(*) FILTER (above > cells) AS misplaced\n"
+        "FROM (SELECT cells, lag(cells) OVER () AS above\n"
+        "      FROM (SELECT row(*COLUMNS(*)) AS cells\n"
+        f"            FROM read_csv('{fragment.csv}', {CSV_OPTIONS}, nullstr = '(no cell is null)')))"
         for fragment in promises.fragments
-    ]
-    return _for_each(
-        files,
-        lambda file, source: (
-            f"SELECT '{file}' AS file, count(*) FILTER (above > cells) AS misplaced\n"
-            "FROM (SELECT cells, lag(cells) OVER () AS above\n"
-            f"      FROM (SELECT row(*COLUMNS(*)) AS cells FROM {source}))"
-        ),
     )
 
 
 def class_sizes(promises: Promises) -> str:
     """Return a query of the smallest equivalence class and the number of classes of every file."""
-    return _for_each(
-        _sources(promises),
-        lambda file, source: (
-            f"SELECT '{file}' AS file, min(records) AS smallest_class, count(*) AS equivalence_classes\n"
-            f"FROM (SELECT count(*) AS records\n      FROM {_rows(promises, source)} GROUP BY cells)"
+    return for_each(
+        sources(promises),
+        lambda source: (
+            f"SELECT '{source.file}' AS file, min(records) AS smallest_class,\n"
+            "       count(*) AS equivalence_classes\n"
+            f"FROM (SELECT count(*) AS records\n      FROM {rows_of(promises, source)} GROUP BY cells)"
         ),
     )
 
 
 def blank_classes(promises: Promises) -> str:
     """Return a query of the records without a class value of every file."""
-    return _for_each(
-        _sources(promises),
-        lambda file, source: (
-            f"SELECT '{file}' AS file, count(*) - count(value) AS blank\nFROM {_rows(promises, source)}"
+    return for_each(
+        sources(promises),
+        lambda source: (
+            f"SELECT '{source.file}' AS file, count(*) - count(value) AS blank\n"
+            f"FROM {rows_of(promises, source)}"
         ),
     )
 
 
 def faulty_classes(promises: Promises) -> str:
     """Return a query of the equivalence classes that list no class value, or one twice, of every file."""
-    return _for_each(
-        _sources(promises),
-        lambda file, source: (
-            f"SELECT '{file}' AS file, count_if(listed = 0 OR listed > different) AS faults\n"
+    return for_each(
+        sources(promises),
+        lambda source: (
+            f"SELECT '{source.file}' AS file, count_if(listed = 0 OR listed > different) AS faults\n"
             "FROM (SELECT count(value) AS listed, count(DISTINCT value) AS different\n"
-            f"      FROM {_rows(promises, source)} GROUP BY cells)"
+            f"      FROM {rows_of(promises, source)} GROUP BY cells)"
         ),
     )
 
 
 def class_values(promises: Promises) -> str:
     """Return a query of the smallest equivalence class with each set of class values; eta follows from it."""
-    return _for_each(
-        [(fragment.csv, _csv(fragment)) for fragment in promises.fragments],
-        lambda file, source: (
-            f"SELECT '{file}' AS file, listed, min(records) AS smallest_class\n"
+    return for_each(
+        [csv_source(fragment) for fragment in promises.fragments],
+        lambda source: (
+            f"SELECT '{source.file}' AS file, listed, min(records) AS smallest_class\n"
             "FROM (SELECT list_sort(list(value) FILTER (value IS NOT NULL)) AS listed, count(*) AS records\n"
-            f"      FROM {_rows(promises, source)} GROUP BY cells)\n"
+            f"      FROM {rows_of(promises, source)} GROUP BY cells)\n"
             "GROUP BY listed"
         ),
     )
@@ -107,7 +126,7 @@ def joins(promises: Promises) -> str | None:
 def _class_counts(promises: Promises, number: int) -> str:
     return (
         f"f{number} AS (SELECT cells, value, count(*) AS n\n"
-        f"  FROM {_rows(promises, _csv(promises.fragments[number - 1]))} GROUP BY cells, value)"
+        f"  FROM {rows_of(promises, csv_source(promises.fragments[number - 1]))} GROUP BY cells, value)"
     )
 
 
@@ -122,22 +141,38 @@ def _smallest_join(chosen: tuple[int, ...]) -> str:
     )
 
 
-def _for_each(files: list[tuple[str, str]], query: Callable[[str, str], str]) -> str:
-    return "\nUNION ALL\n".join(query(file, source) for file, source in files)
+def for_each(files: list[Source], query: Callable[[Source], str]) -> str:
+    """Return the queries of several files as one."""
+    return "\nUNION ALL\n".join(query(source) for source in files)
 
 
-def _sources(promises: Promises) -> list[tuple[str, str]]:
-    sources = []
-    for fragment in promises.fragments:
-        sources.append((fragment.csv, _csv(fragment)))
-        sources.append((fragment.parquet, f"'{fragment.parquet}'"))
-    return sources
+def sources(promises: Promises) -> list[Source]:
+    """Return all files, fragment after fragment, the CSV file first."""
+    return [
+        source
+        for fragment in promises.fragments
+        for source in (csv_source(fragment), Source(fragment, fragment.parquet, f"'{fragment.parquet}'"))
+    ]
 
 
-def _csv(fragment: FragmentPromise) -> str:
-    return f"read_csv('{fragment.csv}', {CSV_OPTIONS})"
+def csv_source(fragment: FragmentPromise) -> Source:
+    """Return the CSV file of a fragment; an empty cell is read as NULL."""
+    return Source(fragment, fragment.csv, f"read_csv('{fragment.csv}', {CSV_OPTIONS})")
 
 
-def _rows(promises: Promises, source: str) -> str:
-    name = identifier(promises.class_attribute)
-    return f"(SELECT row(*COLUMNS(* EXCLUDE ({name}))) AS cells, {name} AS value FROM {source})"
+def rows_of(promises: Promises, source: Source, column: str | None = None) -> str:
+    """Return a query of a file's rows: the `cells` that make their equivalence class, and a `value`.
+
+    Parameters
+    ----------
+    promises
+        Name the columns.
+    source
+        The file.
+    column
+        Whose value; the class's unless given.
+    """
+    values = [*source.fragment.sensitive, promises.class_attribute]
+    excluded = ", ".join(identifier(name) for name in values)
+    value = identifier(column or promises.class_attribute)
+    return f"(SELECT row(*COLUMNS(* EXCLUDE ({excluded}))) AS cells, {value} AS value FROM {source.text})"

@@ -17,10 +17,13 @@ from validations import (
     hashes,
     joins,
     k_anonymity,
+    l_diversity,
     limits,
     manifest,
     order,
     records,
+    segments,
+    t_closeness,
 )
 from validations.evidence import Evidence
 from validations.findings import Finding
@@ -79,6 +82,12 @@ def _findings(promises: Promises, evidence: Evidence) -> list[Finding]:
     join_promise = delta if promises.class_values == "per_class" else joins
     always = (k_anonymity, join_promise, classes, records, fragments, order, formats, hashes)
     found = [promise.finding(promises, evidence) for promise in always]
+    if promises.diversity is not None:
+        found.append(l_diversity.finding(promises, evidence, promises.diversity))
+    if promises.closeness is not None:
+        found.append(t_closeness.finding(promises, evidence, promises.closeness))
+    if evidence.segments is not None:
+        found.append(segments.finding(promises, evidence))
     if promises.max_information_loss is not None or promises.max_changed_class_values is not None:
         found.append(limits.finding(promises))
     if manifest.statements(promises, evidence):
