@@ -13,6 +13,7 @@ from rich.table import Table
 from tasks.manifest import Manifest, read_manifest
 from tasks.report import REPORT, Outcome
 from tasks.steps import Event, listening
+from tasks.wording import closeness_in_words, diversity_in_words, safe_only_within_segments
 
 TERMINAL = Console(highlight=False)
 ERRORS = Console(stderr=True, highlight=False)
@@ -79,6 +80,7 @@ def _in_words(manifest: Manifest) -> list[str]:
     return [
         _published_in_words(manifest),
         _classes_in_words(manifest),
+        *_protection_in_words(manifest),
         *_joins_in_words(manifest),
         _cost_in_words(manifest),
     ]
@@ -86,8 +88,10 @@ def _in_words(manifest: Manifest) -> list[str]:
 
 def _published_in_words(manifest: Manifest) -> str:
     features = [len(fragment["features"]) for fragment in manifest["fragments"]]
+    sensitive = len(manifest["sensitive"])
+    beside = f" and {_count(sensitive, 'sensitive attribute')}" if sensitive else ""
     return (
-        f"{manifest['records']:,} records with {sum(features)} features were published "
+        f"{manifest['records']:,} records with {sum(features)} features{beside} were published "
         f"as {_count(len(features), 'fragment')} of {_listed(features)} features, "
         f"each with the class {manifest['class']!r}."
     )
@@ -96,9 +100,20 @@ def _published_in_words(manifest: Manifest) -> str:
 def _classes_in_words(manifest: Manifest) -> str:
     k = manifest["guarantees"]["k"]
     return (
-        f"In every fragment, each combination of released values belongs to at least {k['achieved']} records "
-        f"(asked: {k['asked']})."
+        "In every fragment, each combination of released feature values belongs to at least "
+        f"{k['achieved']} records (asked: {k['asked']})."
     )
+
+
+def _protection_in_words(manifest: Manifest) -> list[str]:
+    """Return what l and t reach, as far as they were asked."""
+    guarantees = manifest["guarantees"]
+    sentences = []
+    if guarantees["l"]["asked"] is not None:
+        sentences.append(f"Among the records of each, {diversity_in_words(manifest)}.")
+    if guarantees["t"]["asked"] is not None:
+        sentences.append(f"Among the records of each, {closeness_in_words(manifest)}.")
+    return sentences
 
 
 def _joins_in_words(manifest: Manifest) -> list[str]:
@@ -108,7 +123,13 @@ def _joins_in_words(manifest: Manifest) -> list[str]:
             "Class values are published once per combination; of all class counts there can be, at least "
             f"{_floored(delta['achieved'])} join to {k} rows or more (asked: {delta['asked']:.1%})."
         )
-    elif joins["smallest_join"] is not None:
+    elif safe_only_within_segments(manifest):
+        words = (
+            "Within the segments that records were cut into, joining fragments on the class never isolates "
+            f"fewer than {k} rows; of all {joins['choices']:,} possible joins, across segments too, the "
+            f"smallest holds {joins['smallest_join']}, and no record stands behind those below {k}."
+        )
+    elif joins["smallest_join"] is not None and joins["smallest_join"] >= k:
         words = (
             f"Joining fragments on the class never isolates fewer than {k} rows: the smallest join "
             f"of {joins['choices']:,} possible ones holds {joins['smallest_join']}."

@@ -75,6 +75,7 @@ def _show_release(folder: Path) -> None:
         {
             "fragment": number,
             "features": len(fragment["features"]),
+            "sensitive attributes": len(fragment["sensitive"]),
             "equivalence classes": fragment["equivalence_classes"],
             "smallest class": fragment["smallest_class"],
         }

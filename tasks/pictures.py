@@ -104,8 +104,8 @@ def mutual_information_picture(matrix: Floats, names: Sequence[str], blocks: Seq
         bar = figure.colorbar(image, ax=axes, orientation="horizontal", shrink=0.7, aspect=35, pad=0.02)
         bar.set_label("mutual information (nats)")
 
-    features = sum(block.size for block in blocks[:-1])
-    label = f"Heat map of the mutual information of {features} features and the class, by fragment"
+    columns = sum(block.size for block in blocks[:-1])
+    label = f"Heat map of the mutual information of {columns} columns and the class, by fragment"
     return svg_picture("information", label, (width, width * 1.08), draw)
 
 

@@ -4,14 +4,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import duckdb
 import numpy as np
 import numpy.typing as npt
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tasks.manifest import Figures, complete_manifest, read_manifest, write_manifest
 from tasks.pictures import (
@@ -23,7 +22,15 @@ from tasks.pictures import (
 )
 from tasks.steps import step
 from tasks.store import open_store
-from tasks.tables import read_domains, read_matrix
+from tasks.tables import read_domains, read_matrix, read_sensitive_domains
+from tasks.wording import (
+    closeness_in_words,
+    diversity_in_words,
+    figure,
+    percent,
+    protected_in_words,
+    safe_only_within_segments,
+)
 
 REPORT = "report.html"
 
@@ -71,16 +78,16 @@ class Verdict(Protocol):
 
 
 class PlacedFeature(NamedTuple):
-    """Why a feature is in its fragment.
+    """Why a feature or a sensitive attribute is in its fragment.
 
     Attributes
     ----------
     feature
-        Name of the feature.
+        Its name.
     fragment
         Number of its fragment, from 1.
     step
-        When the greedy search placed it; 0 is a seed (paper, Algorithm 1).
+        When the greedy search placed it; 0 is a seed (paper, Algorithm 1). Sensitive attributes come last.
     contribution
         What placing it added to FMRMR, in nats; None when there is one fragment.
     """
@@ -103,12 +110,14 @@ class ReportFacts:
         Every promise of the gate.
     features
         Names, in input order.
+    sensitive
+        Names of the sensitive attributes beside the class, in input order.
     class_attribute
         Name of the class attribute.
-    mutual_information : array of shape (p + 1, p + 1), nats
-        Features in input order, the class last.
+    mutual_information : array of shape (p + s + 1, p + s + 1), nats
+        Features and sensitive attributes, each in input order, the class last.
     placements
-        One per feature.
+        One per feature and sensitive attribute.
     class_sizes : per fragment, array of shape (ECs of the fragment,), records
     steps
         Name and seconds of every step of the run.
@@ -117,6 +126,7 @@ class ReportFacts:
     manifest: Mapping[str, Any]
     outcomes: tuple[Outcome, ...]
     features: tuple[str, ...]
+    sensitive: tuple[str, ...]
     class_attribute: str
     mutual_information: Floats
     placements: tuple[PlacedFeature, ...]
@@ -125,9 +135,10 @@ class ReportFacts:
 
 
 class Member(NamedTuple):
-    """A feature as a row of its fragment's table; relevance and contribution in nats."""
+    """A column as a row of its fragment's table; relevance and contribution in nats."""
 
-    feature: str
+    name: str
+    sensitive: bool
     relevance: float
     step: int
     contribution: float | None
@@ -154,18 +165,26 @@ class Affinity(NamedTuple):
 def render_report(facts: ReportFacts) -> str:
     """Return the report as one HTML page that needs nothing from outside it."""
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("tasks", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters |= {"name": visible_text, "number": _number, "decimals": _decimals}
     environment.filters |= {"share": _share, "floor_share": _floor_share}
-    template = environment.from_string(files("tasks").joinpath("report.html.j2").read_text("utf-8"))
-    return template.render(
+    environment.filters |= {"figure": figure, "percent": percent}
+    environment.filters |= {"protected": protected_in_words, "diversity": diversity_in_words}
+    environment.filters |= {"closeness": closeness_in_words}
+    return environment.get_template("report.html.j2").render(
         release=facts.manifest,
         published=_in_words(facts.manifest["version"]),
         outcomes=facts.outcomes,
         broken=sum(not outcome.success for outcome in facts.outcomes),
         class_attribute=facts.class_attribute,
         features=facts.features,
+        sensitive=facts.sensitive,
+        only_within_segments=safe_only_within_segments(facts.manifest),
         fragments=_fragment_views(facts),
         numeric=_first_numeric(facts.manifest["columns"]),
         affinity=_affinity(facts),
@@ -177,34 +196,50 @@ def render_report(facts: ReportFacts) -> str:
 
 
 def _fragment_views(facts: ReportFacts) -> list[FragmentView]:
-    relevance = dict(zip(facts.features, facts.mutual_information[-1].tolist(), strict=False))
-    placed = {feature: (step, contribution) for feature, _, step, contribution in facts.placements}
     changed = facts.manifest["changed_class_values"]["per_fragment"]
     return [
         FragmentView(
             number=number,
             entry=entry,
-            members=tuple(Member(name, relevance[name], *placed[name]) for name in entry["features"]),
+            members=members,
             median_class=float(np.median(sizes)),
             largest_class=int(sizes.max()),
             changed=changed[number - 1],
         )
-        for number, (entry, sizes) in enumerate(
-            zip(facts.manifest["fragments"], facts.class_sizes, strict=True), start=1
+        for number, (entry, members, sizes) in enumerate(
+            zip(facts.manifest["fragments"], _members(facts), facts.class_sizes, strict=True), start=1
         )
     ]
 
 
+def _members(facts: ReportFacts) -> list[tuple[Member, ...]]:
+    columns = (*facts.features, *facts.sensitive)
+    relevance = dict(zip(columns, facts.mutual_information[-1].tolist(), strict=False))
+    placed = {feature: (step, contribution) for feature, _, step, contribution in facts.placements}
+    return [
+        tuple(
+            Member(name, role == "sensitive", relevance[name], *placed[name])
+            for role in ("features", "sensitive")
+            for name in entry[role]
+        )
+        for entry in facts.manifest["fragments"]
+    ]
+
+
 def _positions(facts: ReportFacts) -> list[npt.NDArray[np.intp]]:
-    index = {feature: position for position, feature in enumerate(facts.features)}
-    return [np.array([index[name] for name in entry["features"]]) for entry in facts.manifest["fragments"]]
+    """Return each fragment's columns as rows of the matrix, its sensitive attributes last."""
+    index = {name: position for position, name in enumerate((*facts.features, *facts.sensitive))}
+    return [
+        np.array([index[name] for name in (*entry["features"], *entry["sensitive"])])
+        for entry in facts.manifest["fragments"]
+    ]
 
 
 def _affinity(facts: ReportFacts) -> Affinity:
     p = len(facts.features)
     fragment = np.empty(p, dtype=np.intp)
     for number, positions in enumerate(_positions(facts)):
-        fragment[positions] = number
+        fragment[positions[positions < p]] = number
     first, second = np.triu_indices(p, 1)
     together = fragment[first] == fragment[second]
     information = facts.mutual_information[first, second]
@@ -217,10 +252,11 @@ def _mean(values: Floats) -> float | None:
 
 def _information_picture(facts: ReportFacts) -> str:
     positions = _positions(facts)
-    thickness = 1 + len(facts.features) // 61  # keeps the class visible beside hundreds of features
-    order = np.concatenate([*positions, [len(facts.features)] * thickness])
+    columns = len(facts.features) + len(facts.sensitive)
+    thickness = 1 + columns // 61  # keeps the class visible beside hundreds of features
+    order = np.concatenate([*positions, [columns] * thickness])
     blocks = [Block(f"fragment {number}", len(part)) for number, part in enumerate(positions, start=1)]
-    names = (*facts.features, facts.class_attribute)
+    names = (*facts.features, *facts.sensitive, facts.class_attribute)
     information = facts.mutual_information.copy()
     np.fill_diagonal(information, np.nan)
     return mutual_information_picture(
@@ -289,6 +325,7 @@ def _facts(
         manifest=manifest,
         outcomes=tuple(outcomes),
         features=tuple(feature.name for feature in features),
+        sensitive=tuple(attribute.name for attribute in read_sensitive_domains(connection)),
         class_attribute=class_domain.name,
         mutual_information=read_matrix(connection),
         placements=tuple(PlacedFeature(*placement) for placement in placements),

@@ -1,0 +1,45 @@
+"""What a person reads after a release is true."""
+
+import pytest
+from report_pages import VARIANTS
+
+from flows.terminal import print_release
+from tasks.manifest import write_manifest
+
+
+@pytest.fixture
+def told(tmp_path, capsys):
+    def tell(variant):
+        write_manifest(VARIANTS[variant].manifest, tmp_path)
+        print_release(tmp_path)
+        return capsys.readouterr().out
+
+    return tell
+
+
+def test_without_l_and_t_nothing_is_said_of_them(told):
+    text = told("thirty")
+    assert "records with 30 features were published as 2 fragments of 15 and 15 features" in text
+    assert "Joining fragments on the class never isolates fewer than 40 rows" in text
+    assert "smallest join of 300 possible ones holds 57." in text
+    assert not any(word in text for word in ("diversity", "closeness", "segment", "sensitive"))
+
+
+def test_l_and_joins_within_segments_are_told(told):
+    text = told("distinct")
+    assert "8 features and 2 sensitive attributes were published" in text
+    assert (
+        "Among the records of each, the class attribute and each sensitive attribute take at least 3 "
+        "different values (distinct l-diversity; asked 2, achieved 3)."
+    ) in text
+    assert "Within the segments that records were cut into, joining fragments" in text
+    assert "the smallest holds 4, and no record stands behind those below 40." in text
+    assert "Joining fragments on the class never isolates" not in text
+
+
+def test_t_is_told_and_joins_safe_over_all_choices_are_called_so(told):
+    text = told("hierarchical")
+    assert "the class attribute and the sensitive attribute take at least" in text
+    assert "asked 0.05, achieved 0" in text
+    assert "Joining fragments on the class never isolates fewer than 40 rows" in text
+    assert "segment" not in text
