@@ -4,22 +4,24 @@ from pathlib import Path
 
 from prefect import flow
 
-from tasks.anonymize import anonymize_fragments, measure_baseline
+from tasks.arrange import arrange_lines
 from tasks.artifacts import show_promises, show_release, shown_in_prefect
+from tasks.chunks import anonymize_chunks
 from tasks.config import Config
 from tasks.enforce import enforce_non_reconstructibility
-from tasks.evaluate import measure_release
+from tasks.evaluate import measure_baseline, measure_release
 from tasks.fragment import fragment_features
 from tasks.load import load_table
-from tasks.merge import merge_fragments
+from tasks.merge import merge_chunks
 from tasks.mutual_information import measure_mutual_information
 from tasks.publish import publish_release
 from tasks.report import write_report
+from tasks.segment import segment_records
 from tasks.workspace import workspace
 from tasks.write import write_fragments
 from validations.check_release import check_release, require
 
-STEPS = 12
+STEPS = 14
 
 
 @flow(name="release", flow_run_name="release {config.output.name}", persist_result=False)
@@ -40,9 +42,11 @@ def release(config: Config) -> Path:
         load_table(run.store, config)
         measure_mutual_information(run.store, config)
         fragment_features(run.store, config)
-        anonymize_fragments(run.store, config)
+        batches = segment_records(run.store, config)
+        chunks = anonymize_chunks.map(run.store, batches, config)
+        merge_chunks(run.store, chunks, batches, config)
         enforce_non_reconstructibility(run.store, config)
-        merge_fragments(run.store, config)
+        arrange_lines(run.store, config)
         measure_baseline(run.store, config)
         measure_release(run.store)
         write_fragments(run.store, config, run.staging, run.version)

@@ -1,23 +1,18 @@
-"""Step 3: make each fragment k-anonymous on its own (paper, section 3.2, step 2)."""
+"""How records become equivalence classes: by an algorithm that can be another one, then generalised."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
 
 from tasks import mondrian
-from tasks.config import Anonymization, Config
+from tasks.config import Anonymization
 from tasks.domain import Domain
 from tasks.measures import information_loss
 from tasks.partition import Partition
-from tasks.regions import NumericRegions, Regions, regions
-from tasks.requirements import KAnonymity, Requirement
-from tasks.steps import progress, step
-from tasks.store import open_store, quoted, write_table
-from tasks.tables import read_domains, read_fragments, write_class_counts
+from tasks.regions import Regions, regions
+from tasks.requirements import Requirement
 
 Codes = npt.NDArray[np.int32]
 
@@ -58,28 +53,25 @@ class Anonymized(NamedTuple):
     regions: tuple[Regions, ...]
 
 
-def anonymize(  # noqa: PLR0917 - what an algorithm needs, in its order
+def divide(  # noqa: PLR0917 - what an algorithm needs, in its order
     codes: Codes,
     domains: Sequence[Domain],
-    classes: Codes,
-    class_values: int,
+    places: Codes,
     requirement: Requirement,
     settings: Anonymization,
     seed: int,
-) -> Anonymized:
-    """Divide records into equivalence classes and generalise their features.
+) -> Partition:
+    """Divide records into equivalence classes (ECs).
 
     Parameters
     ----------
     codes : ndarray of shape (n, features)
     domains
         One per feature.
-    classes : ndarray of shape (n,)
-        Codes of the class attribute.
-    class_values
-        How many class values there are.
+    places : ndarray of shape (n,) or (n, attributes)
+        Where each record counts, see `tasks.protection`.
     requirement
-        What every equivalence class must satisfy.
+        What every EC must satisfy.
     settings
         The algorithm and its options.
     seed
@@ -91,152 +83,58 @@ def anonymize(  # noqa: PLR0917 - what an algorithm needs, in its order
         If the records as a whole do not satisfy the requirement.
     """
     algorithm = ALGORITHMS[settings.algorithm]
-    if settings.mode == "relaxed":
-        order = _forgotten_order(codes, classes, seed)
-        partition = algorithm(codes[order], domains, classes[order], requirement, settings.mode)
-        partition = partition._replace(labels=partition.labels[np.argsort(order)])
-    else:
-        partition = algorithm(codes, domains, classes, requirement, settings.mode)
-    labels, released = regions(codes, domains, partition, settings.bounds)
-    held = np.bincount(
-        labels.astype(np.int64) * class_values + classes, minlength=(labels.max() + 1) * class_values
-    )
-    return Anonymized(labels, held.reshape(-1, class_values).astype(np.int64), released)
+    if settings.mode == "strict":
+        return algorithm(codes, domains, places, requirement, settings.mode)
+    order = _forgotten_order(codes, places, seed)
+    partition = algorithm(codes[order], domains, places[order], requirement, settings.mode)
+    return partition._replace(labels=partition.labels[np.argsort(order)])
 
 
-def _forgotten_order(codes: Codes, classes: Codes, seed: int) -> npt.NDArray[np.intp]:
+def generalise(  # noqa: PLR0917 - the records, their partition, and how it is released
+    codes: Codes,
+    domains: Sequence[Domain],
+    classes: Codes,
+    class_values: int,
+    partition: Partition,
+    bounds: Literal["tight", "cuts"],
+) -> Anonymized:
+    """Return what each EC releases; ECs that release the same are one.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n, features)
+    domains
+        One per feature.
+    classes : ndarray of shape (n,)
+        Codes of the class attribute.
+    class_values
+        How many class values there are.
+    partition
+        Of the records.
+    bounds
+        Whether the members' values or the cuts bound what is released.
+    """
+    labels, released = regions(codes, domains, partition, bounds)
+    cells = labels.astype(np.int64) * class_values + classes
+    counts = np.bincount(cells, minlength=(int(labels.max()) + 1) * class_values)
+    return Anonymized(labels, counts.reshape(-1, class_values).astype(np.int64), released)
+
+
+def _forgotten_order(codes: Codes, places: Codes, seed: int) -> npt.NDArray[np.intp]:
     """Return an order of the records that tells nothing of the input's: sorted by content, then shuffled.
 
     A relaxed cut divides equal values by the order of records, which must not be that of the file.
     """
-    by_content = np.lexsort((classes, *codes.T))
+    by_content = np.lexsort((*places.T.reshape(-1, len(places)), *codes.T))
     return by_content[np.random.default_rng(seed).permutation(len(by_content))]
 
 
-@step("anonymize the fragments")
-def anonymize_fragments(store: Path, config: Config) -> list[int]:
-    """Anonymize each fragment; return how many equivalence classes each has."""
-    with open_store(store) as connection:
-        domains, class_domain = read_domains(connection)
-        fragments = []
-        for features in read_fragments(connection):
-            chosen = [domain for domain in domains if domain.name in set(features)]
-            fragments.append(_anonymize_stored(connection, config, chosen, class_domain))
-            progress(len(fragments) / config.fragmentation.fragments)
-        write_table(
-            connection,
-            "members",
-            {f"fragment_{number}": fragment.labels for number, fragment in enumerate(fragments, 1)},
-        )
-        _write_classes(connection, fragments, class_domain)
-        for number, fragment in enumerate(fragments, 1):
-            _write_regions(connection, number, fragment.regions)
-        _write_loss(connection, "fragmented", fragments)
-    return [len(fragment.counts) for fragment in fragments]
-
-
-@step("measure the unfragmented baseline")
-def measure_baseline(store: Path, config: Config) -> int:
-    """Anonymize all features as one fragment and store its loss; return its equivalence classes."""
-    with open_store(store) as connection:
-        domains, class_domain = read_domains(connection)
-        whole = _anonymize_stored(connection, config, domains, class_domain)
-        _write_loss(connection, "unfragmented", [whole])
-    return len(whole.counts)
-
-
-def _anonymize_stored(
-    connection: duckdb.DuckDBPyConnection, config: Config, domains: Sequence[Domain], class_domain: Domain
-) -> Anonymized:
-    """Anonymize some features of the stored table."""
-    names = [domain.name for domain in domains]
-    selected = ", ".join(quoted(name) for name in [*names, class_domain.name])
-    columns = connection.execute(f"SELECT {selected} FROM codes").fetchnumpy()
-    codes = np.column_stack([columns[name] for name in names])
-    requirement = KAnonymity(config.privacy.k)
-    classes = np.asarray(columns[class_domain.name])
-    return anonymize(
-        codes, domains, classes, class_domain.size, requirement, config.anonymization, config.run.seed
-    )
-
-
-def _write_classes(
-    connection: duckdb.DuckDBPyConnection, fragments: Sequence[Anonymized], class_domain: Domain
-) -> None:
-    """Store the size and the class counts of every equivalence class."""
-    sizes = [fragment.counts.sum(axis=1) for fragment in fragments]
-    write_table(
-        connection,
-        "equivalence_classes",
-        {
-            "fragment": np.repeat(np.arange(1, len(sizes) + 1), [len(size) for size in sizes]),
-            "ec": np.concatenate([np.arange(len(size)) for size in sizes]),
-            "records": np.concatenate(sizes),
-        },
-    )
-    counts = [fragment.counts for fragment in fragments]
-    write_class_counts(connection, class_domain, counts, counts)
-
-
-def _write_regions(connection: duckdb.DuckDBPyConnection, number: int, released: Sequence[Regions]) -> None:
-    """Store what a fragment's classes release, as cells of a CSV file and as typed values.
-
-    Columns are called f1, f2, ... in both tables, so that no feature's name can mean anything else.
-    """
-    texts: dict[str, list[str] | npt.NDArray[np.intp]] = {
-        f"f{index}": region.texts() for index, region in enumerate(released, 1)
-    }
-    write_table(connection, f"regions_{number}", texts)
-    parts: dict[str, npt.NDArray[np.generic] | list[list[str | None]]] = {}
-    typed = []
-    for index, region in enumerate(released, 1):
-        if isinstance(region, NumericRegions):
-            parts |= _numeric_parts(index, region)
-            typed.append(_numeric_struct(index, region))
-        else:
-            values = region.values()
-            parts[f"values_{index}"] = [values[chosen] for chosen in region.chosen.tolist()]
-            typed.append(f"CAST(values_{index} AS VARCHAR[]) AS f{index}")
-    write_table(connection, "parts", parts)
-    connection.execute(
-        f"CREATE OR REPLACE TABLE typed_regions_{number} AS SELECT {', '.join(typed)} FROM parts"
-    )
-    connection.execute("DROP TABLE parts")
-
-
-def _numeric_parts(index: int, region: NumericRegions) -> dict[str, npt.NDArray[np.generic]]:
-    lower, upper = region.bounds()
+def feature_loss(fragments: Sequence[Anonymized]) -> dict[str, float]:
+    """Return the information loss of each feature of some fragments."""
     return {
-        f"lower_{index}": lower,
-        f"upper_{index}": upper,
-        f"present_{index}": region.present,
-        f"missing_{index}": region.missing,
-    }
-
-
-def _numeric_struct(index: int, region: NumericRegions) -> str:
-    """Return the SQL for the typed value of a numeric feature."""
-    number = "BIGINT" if region.domain.kind == "integer" else "DOUBLE"
-    lower, upper = (
-        f"{bound} := CASE WHEN present_{index} THEN CAST({bound}_{index} AS {number}) END"
-        for bound in ("lower", "upper")
-    )
-    return f"struct_pack({lower}, {upper}, missing := missing_{index}) AS f{index}"
-
-
-def _write_loss(connection: duckdb.DuckDBPyConnection, release: str, fragments: Sequence[Anonymized]) -> None:
-    """Store the information loss of each feature."""
-    connection.execute(
-        "CREATE TABLE IF NOT EXISTS feature_loss (release VARCHAR, feature VARCHAR, information_loss DOUBLE)"
-    )
-    connection.execute("DELETE FROM feature_loss WHERE release = ?", [release])
-    rows = [
-        (release, region.domain.name, float(loss))
+        region.domain.name: float(loss)
         for fragment in fragments
         for region, loss in zip(
-            fragment.regions,
-            information_loss(fragment.regions, fragment.counts.sum(axis=1)),
-            strict=True,
+            fragment.regions, information_loss(fragment.regions, fragment.counts.sum(axis=1)), strict=True
         )
-    ]
-    connection.executemany("INSERT INTO feature_loss VALUES (?, ?, ?)", rows)
+    }

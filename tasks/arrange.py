@@ -1,4 +1,4 @@
-"""Step 5: bring each fragment's equivalence classes together as the lines to publish.
+"""Step 6: arrange what each fragment publishes as lines.
 
 A line stands for the records that are alike in all published cells. Lines are sorted by those
 cells, so the place of a record tells nothing that its cells do not.
@@ -7,11 +7,15 @@ cells, so the place of a record tells nothing that its cells do not.
 from pathlib import Path
 
 import duckdb
+import numpy as np
+import numpy.typing as npt
 
 from tasks.config import Config
 from tasks.steps import step
-from tasks.store import open_store
-from tasks.tables import read_fragments
+from tasks.store import open_store, quoted
+from tasks.tables import read_class_domain, read_fragments, read_sensitive
+
+Counts = npt.NDArray[np.int64]
 
 PER_RECORD = """
     SELECT ec, class_value, after AS records FROM class_counts WHERE fragment = {fragment} AND after > 0
@@ -27,28 +31,113 @@ PER_CLASS = """
 """
 
 
-@step("merge the classes of each fragment")
-def merge_fragments(store: Path, config: Config) -> list[int]:
+@step("arrange the lines to publish")
+def arrange_lines(store: Path, config: Config) -> list[int]:
     """Store the lines of each fragment in their published order; return how many there are."""
     per_class = config.privacy.enforcement == "delta_selectivity"
     with open_store(store) as connection:
+        fragments = zip(read_fragments(connection), read_sensitive(connection), strict=True)
         return [
-            _write_lines(connection, number, len(features), per_class=per_class)
-            for number, features in enumerate(read_fragments(connection), 1)
+            _write_lines(connection, number, len(features), sensitive, per_class=per_class)
+            for number, (features, sensitive) in enumerate(fragments, 1)
         ]
 
 
 def _write_lines(
-    connection: duckdb.DuckDBPyConnection, number: int, features: int, *, per_class: bool
+    connection: duckdb.DuckDBPyConnection,
+    number: int,
+    features: int,
+    sensitive: list[str],
+    *,
+    per_class: bool,
 ) -> int:
-    """Make the table `published_<fragment>`: each line's equivalence class, class value and records."""
+    """Make the table `published_<fragment>`: each line's equivalence class, values and records."""
     held = (PER_CLASS if per_class else PER_RECORD).format(fragment=number)
+    if sensitive:
+        _count_together(connection, number, sensitive)
+        held = f"FROM together_{number}"
     cells = ", ".join(f"nullif(f{index}, '') NULLS FIRST" for index in range(1, features + 1))
+    values = [*_values(sensitive), "class_value"]
+    order = ", ".join(f"{value} NULLS FIRST" for value in values)
     connection.execute(f"""
         CREATE OR REPLACE TABLE published_{number} AS
-        SELECT row_number() OVER (ORDER BY {cells}, class_value NULLS FIRST) AS line, ec, class_value, records
+        SELECT row_number() OVER (ORDER BY {cells}, {order}) AS line, ec, {", ".join(values)}, records
         FROM ({held}) AS held JOIN regions_{number} AS cells ON cells.rowid = ec
         ORDER BY line
     """)
     ((lines,),) = connection.execute(f"SELECT count(*) FROM published_{number}").fetchall()
     return int(lines)
+
+
+def _values(sensitive: list[str]) -> list[str]:
+    """Return what sensitive attributes are called in the store, whatever their own names are."""
+    return [f"s{index}" for index in range(1, len(sensitive) + 1)]
+
+
+def _count_together(connection: duckdb.DuckDBPyConnection, number: int, sensitive: list[str]) -> None:
+    """Make the table `together_<fragment>`: how often sensitive values and class values occur together."""
+    class_name = read_class_domain(connection).name
+    names = ", ".join(
+        f"source.{quoted(name)} AS {value}" for name, value in zip(sensitive, _values(sensitive), strict=True)
+    )
+    connection.execute(f"""
+        CREATE OR REPLACE TABLE together_{number} AS
+        SELECT members.fragment_{number} AS ec, {names}, source.{quoted(class_name)} AS class_value,
+               count(*) AS records
+        FROM source POSITIONAL JOIN members GROUP BY ALL
+    """)
+    changed = connection.execute(
+        f"SELECT DISTINCT ec FROM class_counts WHERE fragment = {number} AND before <> after ORDER BY ec"
+    ).fetchall()
+    for (ec,) in changed:
+        _change_class(connection, number, int(ec), _values(sensitive))
+
+
+def _change_class(connection: duckdb.DuckDBPyConnection, number: int, ec: int, values: list[str]) -> None:
+    """Give the records of one equivalence class the class values that enforcement left it."""
+    names = ", ".join(values)
+    held = connection.execute(
+        f"SELECT {names}, class_value, records FROM together_{number} WHERE ec = {ec} ORDER BY ALL"
+    ).fetchall()
+    left = connection.execute(
+        f"SELECT class_value, after FROM class_counts WHERE fragment = {number} AND ec = {ec} ORDER BY ALL"
+    ).fetchall()
+    class_values = [value for value, _ in left]
+    kept = list(dict.fromkeys(row[:-2] for row in held))
+    together = np.zeros((len(kept), len(class_values)), dtype=np.int64)
+    for *sensitive, class_value, records in held:
+        together[kept.index(tuple(sensitive)), class_values.index(class_value)] = records
+    changed = change_class_values(together, np.array([after for _, after in left]))
+    rows = [
+        (ec, *kept[place], class_values[value], int(changed[place, value]))
+        for place, value in np.argwhere(changed).tolist()
+    ]
+    connection.execute(f"DELETE FROM together_{number} WHERE ec = {ec}")
+    connection.executemany(
+        f"INSERT INTO together_{number} VALUES ({', '.join('?' * (len(values) + 3))})", rows
+    )
+
+
+def change_class_values(together: Counts, after: Counts) -> Counts:
+    """Return counts in which each class value occurs as often as wanted, and all else as before.
+
+    Parameters
+    ----------
+    together : ndarray of shape (combinations of sensitive values, class values)
+        How often they occur together.
+    after : ndarray of shape (class values,)
+        How often each class value shall occur; the sum stays the same.
+    """
+    changed = together.copy()
+    surplus = together.sum(axis=0) - after
+    for given in np.flatnonzero(surplus > 0):
+        for taken in np.flatnonzero(surplus < 0):
+            moved = min(surplus[given], -surplus[taken])
+            order = np.argsort(-changed[:, given], kind="stable")
+            before = np.cumsum(changed[order, given]) - changed[order, given]
+            moves = np.clip(moved - before, 0, changed[order, given])
+            changed[order, given] -= moves
+            changed[order, taken] += moves
+            surplus[given] -= moved
+            surplus[taken] += moved
+    return changed

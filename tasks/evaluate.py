@@ -4,9 +4,29 @@ from pathlib import Path
 
 import numpy as np
 
+from tasks.anonymize import divide, feature_loss, generalise
+from tasks.config import Config
 from tasks.measures import discernibility
+from tasks.protection import read_protection
 from tasks.steps import step
 from tasks.store import open_store, write_table
+from tasks.tables import read_codes, read_domains, read_sensitive_domains, write_feature_loss
+
+
+@step("measure the unfragmented baseline")
+def measure_baseline(store: Path, config: Config) -> int:
+    """Anonymize all features as one fragment and store its loss; return its equivalence classes."""
+    with open_store(store) as connection:
+        domains, class_domain = read_domains(connection)
+        protected = [class_domain, *read_sensitive_domains(connection)]
+        protection, places = read_protection(connection, config, protected)
+        codes = read_codes(connection, domains)
+        partition = divide(codes, domains, places, protection.wanted, config.anonymization, config.run.seed)
+        classes = read_codes(connection, [class_domain])[:, 0]
+        bounds = config.anonymization.bounds
+        whole = generalise(codes, domains, classes, class_domain.size, partition, bounds)
+        write_feature_loss(connection, "unfragmented", feature_loss([whole]))
+    return len(whole.counts)
 
 
 @step("measure the release")

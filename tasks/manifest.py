@@ -9,7 +9,14 @@ from typing import Any, NamedTuple, Protocol
 import duckdb
 
 from tasks.config import Config
-from tasks.tables import read_fragments
+from tasks.domain import Domain
+from tasks.tables import (
+    read_ancestors,
+    read_class_domain,
+    read_fragments,
+    read_sensitive,
+    read_sensitive_domains,
+)
 from tasks.version import __version__
 
 MANIFEST = "release.json"
@@ -26,6 +33,38 @@ class FragmentFiles(NamedTuple):
     parquet: str
     csv_sha256: str
     parquet_sha256: str
+
+
+class Reached(Protocol):
+    """What a fragment reaches for one protected attribute; None where it was not asked."""
+
+    @property
+    def column(self) -> str:
+        """The attribute."""
+
+    @property
+    def l(self) -> float | None:  # noqa: E743 - the field's own letter
+        """The smallest diversity of an equivalence class."""
+
+    @property
+    def t(self) -> float | None:
+        """The largest distance of an equivalence class from the fragment."""
+
+
+class WithinSegments(Protocol):
+    """What joins of equivalence classes of one segment hold."""
+
+    @property
+    def at_least(self) -> int | None:
+        """Rows."""
+
+    @property
+    def l(self) -> int | None:  # noqa: E743 - the field's own letter
+        """Class values."""
+
+    @property
+    def sensitive(self) -> Sequence[tuple[str, int | None]]:
+        """Values of each sensitive attribute."""
 
 
 class Figures(Protocol):
@@ -51,6 +90,22 @@ class Figures(Protocol):
     def smallest_eta(self) -> float | None:
         """The smallest equijoin selectivity over all choices."""
 
+    @property
+    def smallest_l(self) -> float | None:
+        """The smallest diversity of an equivalence class, by the model that was asked for."""
+
+    @property
+    def largest_t(self) -> float | None:
+        """The largest distance of an equivalence class from its fragment."""
+
+    @property
+    def protected(self) -> Sequence[Sequence[Reached]]:
+        """What each fragment reaches for the class and its sensitive attributes."""
+
+    @property
+    def within_segments(self) -> WithinSegments | None:
+        """What joins within segments hold."""
+
 
 def draft_manifest(
     connection: duckdb.DuckDBPyConnection,
@@ -72,16 +127,26 @@ def draft_manifest(
         "class_values": "per_class" if privacy.enforcement == "delta_selectivity" else "per_record",
         "enforcement": privacy.enforcement,
         "columns": _columns(connection),
+        "sensitive": [domain.name for domain in read_sensitive_domains(connection)],
+        "protected": _protected(connection, config) if privacy.protects_values else [],
         "guarantees": {
             "k": {"asked": privacy.k, "achieved": None},
             "guarantee": {"asked": privacy.guarantee, "achieved": None},
             "delta": {"asked": privacy.delta, "achieved": None},
-            "l": {"asked": None, "achieved": None},
-            "l_model": {"asked": None, "achieved": None},
-            "t": {"asked": None, "achieved": None},
+            "l": {"asked": _whole(privacy.l), "achieved": None},
+            "l_model": {"asked": None if privacy.l is None else privacy.l_model, "achieved": None},
+            "c": {"asked": privacy.c, "achieved": None},
+            "t": {"asked": privacy.t, "achieved": None},
+            "t_distance": {"asked": None if privacy.t is None else privacy.t_distance, "achieved": None},
         },
         "fragments": _fragments(connection, files),
-        "joins": {"smallest_join": None, "smallest_records": None, "choices": None},
+        "joins": {
+            "smallest_join": None,
+            "smallest_records": None,
+            "choices": None,
+            "scope": config.join_scope,
+            "within_segments": None,
+        },
         "changed_class_values": {
             "total": int(measures["changed_class_values"]),
             "share": round(measures["changed_class_values_share"], DIGITS),
@@ -107,14 +172,35 @@ def complete_manifest(manifest: Manifest, figures: Figures) -> Manifest:
             | {"achieved": min(size for size in figures.smallest_class if size is not None)},
             "guarantee": guarantees["guarantee"] | {"achieved": "join" if per_record else None},
             "delta": guarantees["delta"] | {"achieved": figures.smallest_eta},
+            "l": guarantees["l"] | {"achieved": figures.smallest_l},
+            "t": guarantees["t"] | {"achieved": figures.largest_t},
+            **{name: {"asked": asked, "achieved": asked} for name, asked in _kept(guarantees)},
         },
-        "joins": {
+        "fragments": [
+            fragment | {"protected": [{"column": each.column, "l": each.l, "t": each.t} for each in reached]}
+            for fragment, reached in zip(manifest["fragments"], figures.protected, strict=True)
+        ],
+        "joins": manifest["joins"]
+        | {
             "smallest_join": figures.smallest_join,
             "smallest_records": figures.smallest_records,
             "choices": figures.choices,
+            "within_segments": _within_segments(figures.within_segments),
         },
         "validation": manifest["validation"] | {"success": True},
     }
+
+
+def _kept(guarantees: dict[str, dict[str, Any]]) -> list[tuple[str, Any]]:
+    """Return how l and t are measured, which is achieved as asked or not at all."""
+    return [(name, guarantees[name]["asked"]) for name in ("l_model", "c", "t_distance")]
+
+
+def _within_segments(found: WithinSegments | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    sensitive = [{"column": column, "l": values} for column, values in found.sensitive]
+    return {"at_least": found.at_least, "l": found.l, "sensitive": sensitive}
 
 
 def write_manifest(manifest: Manifest, folder: Path) -> None:
@@ -129,9 +215,47 @@ def read_manifest(folder: Path) -> Manifest:
     return manifest
 
 
+def _whole(level: float | None) -> float | None:
+    """Return a whole number as one."""
+    return int(level) if level is not None and level.is_integer() else level
+
+
+def _protected(connection: duckdb.DuckDBPyConnection, config: Config) -> list[dict[str, Any]]:
+    """Return the class and the sensitive attributes, with what their distance rests on."""
+    fragment_of = {
+        name: number for number, names in enumerate(read_sensitive(connection), 1) for name in names
+    }
+    return [
+        {
+            "column": domain.name,
+            "fragment": fragment_of.get(domain.name),
+            "order": _order(config, domain),
+            "hierarchy": _hierarchy(connection, config, domain),
+        }
+        for domain in (read_class_domain(connection), *read_sensitive_domains(connection))
+    ]
+
+
+def _order(config: Config, domain: Domain) -> list[str] | None:
+    """Return the values that occur, in their declared order."""
+    order = config.columns.orders.get(domain.name)
+    occurring = set(domain.values.tolist())
+    return None if order is None else [value for value in order if value in occurring]
+
+
+def _hierarchy(
+    connection: duckdb.DuckDBPyConnection, config: Config, domain: Domain
+) -> dict[str, list[str]] | None:
+    """Return the ancestors of the values that occur."""
+    if domain.name not in config.columns.hierarchies:
+        return None
+    return dict(zip(domain.values.tolist(), read_ancestors(connection, domain.name), strict=True))
+
+
 def _columns(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     rows = connection.execute("""
-        SELECT name, kind, fragment FROM columns JOIN fragments ON feature = name ORDER BY position
+        SELECT name, kind, fragment FROM columns JOIN fragments ON feature = name
+        WHERE role = 'feature' ORDER BY position
     """).fetchall()
     return [{"name": name, "kind": kind, "fragment": fragment} for name, kind, fragment in rows]
 
@@ -145,12 +269,14 @@ def _fragments(connection: duckdb.DuckDBPyConnection, files: Sequence[FragmentFi
             "csv": written.csv,
             "parquet": written.parquet,
             "features": features,
+            "sensitive": sensitive,
+            "protected": [],
             "equivalence_classes": classes,
             "smallest_class": smallest,
             "sha256": {"csv": written.csv_sha256, "parquet": written.parquet_sha256},
         }
-        for written, features, (classes, smallest) in zip(
-            files, read_fragments(connection), sizes, strict=True
+        for written, features, sensitive, (classes, smallest) in zip(
+            files, read_fragments(connection), read_sensitive(connection), sizes, strict=True
         )
     ]
 

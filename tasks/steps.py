@@ -6,12 +6,12 @@ This is the one place that knows of both. Whoever wants to show progress listens
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cached_property, update_wrapper
 from pathlib import Path
-from typing import Concatenate, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast
 
 import duckdb
 
@@ -89,38 +89,82 @@ class Step(Generic[P, R]):
         run = self._task if in_prefect_run() else self._run
         return run(store, *args, **kwargs)
 
+    def map(self, store: Path, items: Sequence[Any], *args: Any) -> list[R]:  # noqa: ANN401 - as the function
+        """Run the step once for each item, side by side where the engine can; heard of as one step.
+
+        Parameters
+        ----------
+        store
+            The run's store.
+        items
+            Each is the first argument after the store; small values or paths, as is what comes back.
+        args
+            What follows, the same for every item.
+        """
+        with self._heard(store):
+            results = []
+            for result in self._results(store, items, args):
+                results.append(result)
+                progress(len(results) / len(items))
+        return results
+
+    def _results(self, store: Path, items: Sequence[Any], args: tuple[Any, ...]) -> Iterator[R]:
+        if len(items) == 1 or not in_prefect_run():
+            yield from (self._guarded(store, item, *args) for item in items)
+            return
+        from prefect import unmapped  # noqa: PLC0415 - a plain run does without it
+
+        def one(store: Path, item: Any, args: tuple[Any, ...]) -> R:  # noqa: ANN401 - as the function
+            return self._guarded(store, item, *args)
+
+        futures = self._as_task(one).map(unmapped(store), list(items), unmapped(args))
+        yield from (future.result() for future in futures)
+
     def _run(self, store: Path, *args: P.args, **kwargs: P.kwargs) -> R:
+        with self._heard(store):
+            return self._guarded(store, *args, **kwargs)
+
+    @contextmanager
+    def _heard(self, store: Path) -> Iterator[None]:
+        """Let listeners know of the step, and the store how long it took."""
         token = _current.set((self.name, time.perf_counter()))
         _announce("started", 0.0)
         try:
-            result = self.function(store, *args, **kwargs)
-        except UnjoinError:
+            yield
+        except BaseException:
             _announce("failed", 1.0)
             raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, its text must not leave the workspace
-            _announce("failed", 1.0)
-            failure = _private(self.name, store, error)
         else:
             _announce("finished", 1.0)
             _record(store, self.name)
-            return result
         finally:
             _current.reset(token)
+
+    def _guarded(self, store: Path, *args: Any, **kwargs: Any) -> R:  # noqa: ANN401 - as the function
+        """Run the function; an unforeseen failure leaves its text in the workspace."""
+        try:
+            return self.function(store, *args, **kwargs)
+        except UnjoinError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, its text must not leave the workspace
+            failure = _private(self.name, store, error)
         raise failure  # out here it does not carry the exception that it stands for
 
     @cached_property
     def _task(self) -> Callable[Concatenate[Path, P], R]:
+        return cast("Callable[Concatenate[Path, P], R]", self._as_task(self._run))
+
+    def _as_task(self, function: Callable[..., R]) -> Any:  # noqa: ANN401 - Prefect's own class
         from prefect import task  # noqa: PLC0415 - a plain run does without it
         from prefect.cache_policies import NO_CACHE  # noqa: PLC0415
 
-        recorded = task(
+        return task(
             name=self.name,
             task_run_name=self.name,
             description=self.__doc__,
             cache_policy=NO_CACHE,
             persist_result=False,
-        )
-        return cast("Callable[Concatenate[Path, P], R]", recorded(self._run))
+        )(function)
 
 
 def _record(store: Path, name: str) -> None:

@@ -1,13 +1,12 @@
-"""Enforcement of the join condition (Algorithms 2 to 4)."""
+"""Strategies that make joins safe by changing class values (Algorithms 2 to 4)."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from tasks.class_join import Booleans, Counts, Indices
-from tasks.config import Config, Strategy
+from tasks.config import Strategy
 from tasks.dependency_graph import (
     Condition,
     Nodes,
@@ -19,9 +18,6 @@ from tasks.dependency_graph import (
     walk,
 )
 from tasks.selectivity import enforce_selectivity
-from tasks.steps import step
-from tasks.store import open_store, write_table
-from tasks.tables import read_class_counts, read_class_domain, write_class_counts
 
 FEW = 8  # of all ECs, one in so many: these are picked out before they are multiplied
 
@@ -75,13 +71,20 @@ def enforce(strategy: Strategy, counts: Sequence[Counts], k: int, delta: float |
     if len(counts) > 1:
         _apply(strategy, nodes, k, delta, seed)
     ends = np.cumsum([len(fragment) for fragment in counts])[:-1]
-    after = tuple(np.split(nodes.counts.astype(np.int64), ends))
-    lost = [np.maximum(old - new, 0).sum() for old, new in zip(counts, after, strict=True)]
+    after = np.split(nodes.counts.astype(np.int64), ends)
+    return enforced(counts, after, "per_class" if strategy == "delta_selectivity" else "per_record")
+
+
+def enforced(
+    before: Sequence[Counts], after: Sequence[Counts], class_values: Literal["per_record", "per_class"]
+) -> Enforced:
+    """Return what changed, for class counts of each fragment before and after."""
+    lost = [np.maximum(old - new, 0).sum() for old, new in zip(before, after, strict=True)]
     return Enforced(
-        counts=after,
-        sizes=tuple(np.split(nodes.sizes, ends)),
+        counts=tuple(after),
+        sizes=tuple(fragment.sum(axis=1) for fragment in before),
         changed=tuple(int(records) for records in lost),
-        class_values="per_class" if strategy == "delta_selectivity" else "per_record",
+        class_values=class_values,
     )
 
 
@@ -131,20 +134,3 @@ def _may_fall_below(counts: Numbers, supports: Booleans, k: int) -> Booleans:
     majority value never leave a support that has it.
     """
     return (supports @ counts < k) | ~supports[:, counts.argmax()]
-
-
-@step("make joins safe")
-def enforce_non_reconstructibility(store: Path, config: Config) -> list[int]:
-    """Store the class counts after enforcement; return how many class values changed per fragment."""
-    privacy = config.privacy
-    with open_store(store) as connection:
-        before = read_class_counts(connection, "before")
-        enforced = enforce(privacy.enforcement, before, privacy.k, privacy.delta, config.run.seed)
-        class_domain = read_class_domain(connection)
-        write_class_counts(connection, class_domain, before, enforced.counts)
-        write_table(
-            connection,
-            "changes",
-            {"fragment": list(range(1, len(before) + 1)), "class_values": list(enforced.changed)},
-        )
-    return list(enforced.changed)

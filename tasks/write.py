@@ -2,6 +2,7 @@
 
 import hashlib
 from pathlib import Path
+from typing import NamedTuple
 
 import duckdb
 
@@ -9,7 +10,21 @@ from tasks.config import Config
 from tasks.manifest import FragmentFiles, draft_manifest, write_manifest
 from tasks.steps import progress, step
 from tasks.store import literal, open_store, quoted
-from tasks.tables import read_fragments
+from tasks.tables import read_fragments, read_sensitive
+
+
+class Names(NamedTuple):
+    """The columns of a fragment's files, in their order."""
+
+    features: list[str]
+    sensitive: list[str]
+    class_attribute: str
+
+    @property
+    def values(self) -> list[str]:
+        """What is published as it is, selected from the table of lines."""
+        sensitive = [f"s{index} AS {quoted(name)}" for index, name in enumerate(self.sensitive, 1)]
+        return [*sensitive, f"class_value AS {quoted(self.class_attribute)}"]
 
 
 @step("write the fragments")
@@ -18,35 +33,34 @@ def write_fragments(store: Path, config: Config, staging: Path, release_version:
     with open_store(store) as connection:
         files = []
         fragments = read_fragments(connection)
-        for number, features in enumerate(fragments, 1):
-            files.append(
-                _write_fragment(connection, number, features, config.columns.class_attribute, staging)
-            )
+        for number, (features, sensitive) in enumerate(
+            zip(fragments, read_sensitive(connection), strict=True), 1
+        ):
+            names = Names(features, sensitive, config.columns.class_attribute)
+            files.append(_write_fragment(connection, number, names, staging))
             progress(number / len(fragments))
         write_manifest(draft_manifest(connection, config, release_version, files), staging)
     return [name for written in files for name in (written.csv, written.parquet)]
 
 
 def _write_fragment(
-    connection: duckdb.DuckDBPyConnection, number: int, features: list[str], class_name: str, staging: Path
+    connection: duckdb.DuckDBPyConnection, number: int, names: Names, staging: Path
 ) -> FragmentFiles:
     csv, parquet = staging / f"fragment_{number}.csv", staging / f"fragment_{number}.parquet"
-    _write_csv(connection, number, features, class_name, csv)
-    _write_parquet(connection, number, features, class_name, parquet)
+    _write_csv(connection, number, names, csv)
+    _write_parquet(connection, number, names, parquet)
     return FragmentFiles(csv.name, parquet.name, _sha256(csv), _sha256(parquet))
 
 
-def _write_csv(
-    connection: duckdb.DuckDBPyConnection, number: int, features: list[str], class_name: str, path: Path
-) -> None:
+def _write_csv(connection: duckdb.DuckDBPyConnection, number: int, names: Names, path: Path) -> None:
     """Repeat each line as often as it has records; the order of lines is kept."""
-    cells = [f"nullif(f{index}, '') AS {quoted(name)}" for index, name in enumerate(features, 1)]
+    cells = [f"nullif(f{index}, '') AS {quoted(name)}" for index, name in enumerate(names.features, 1)]
     connection.execute(f"""
         COPY (
-            SELECT {", ".join(cells)}, class_value AS {quoted(class_name)} FROM (
+            SELECT {", ".join([*cells, *names.values])} FROM (
                 SELECT *, unnest(range(records)) FROM (
-                    SELECT cells.*, class_value, records
-                    FROM published_{number} JOIN regions_{number} AS cells ON cells.rowid = ec
+                    SELECT cells.*, published.*
+                    FROM published_{number} AS published JOIN regions_{number} AS cells ON cells.rowid = ec
                     ORDER BY line
                 )
             )
@@ -54,15 +68,13 @@ def _write_csv(
     """)
 
 
-def _write_parquet(
-    connection: duckdb.DuckDBPyConnection, number: int, features: list[str], class_name: str, path: Path
-) -> None:
-    cells = [f"f{index} AS {quoted(name)}" for index, name in enumerate(features, 1)]
+def _write_parquet(connection: duckdb.DuckDBPyConnection, number: int, names: Names, path: Path) -> None:
+    cells = [f"f{index} AS {quoted(name)}" for index, name in enumerate(names.features, 1)]
     connection.execute(f"""
         COPY (
-            SELECT {", ".join(cells)}, class_value AS {quoted(class_name)} FROM (
-                SELECT cells.*, class_value
-                FROM published_{number}
+            SELECT {", ".join([*cells, *names.values])} FROM (
+                SELECT cells.*, published.*
+                FROM published_{number} AS published
                 JOIN typed_regions_{number} AS cells ON cells.rowid = ec, range(records)
                 ORDER BY line
             )

@@ -10,7 +10,8 @@ import pytest
 
 from flows.cli import app
 from flows.demo import write_demo
-from tasks.config import Config, read_config
+from tasks.config import Config
+from tasks.read_config import read_config
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]

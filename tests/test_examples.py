@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tasks.config import read_config
 from tasks.load import Shape, load_table
+from tasks.read_config import read_config
 from tasks.store import create_workspace
 
 ROOT = Path(__file__).parents[1]

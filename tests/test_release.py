@@ -16,8 +16,8 @@ from flows.audit import audit
 from flows.release import STEPS, release
 from tasks import publish, steps, write
 from tasks.cells import CategoryCell, parse_cell
-from tasks.config import parse_config
 from tasks.errors import ConfigurationError, GateError, InfeasibleError, InputError, StepError
+from tasks.read_config import parse_config
 from tasks.steps import listening
 
 FEATURES = ["age", "weight", "size", "city", "colour, eyes", "visits"]
@@ -273,7 +273,7 @@ def test_the_same_bytes_come_out_on_one_core_and_on_all(tmp_path, small_table):
         "import json, os, sys\n"
         "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
         "from flows.release import release\n"
-        "from tasks.config import parse_config\n"
+        "from tasks.read_config import parse_config\n"
         "print(release.fn(parse_config(json.loads(sys.argv[1]))))\n"
     )
     shown = subprocess.run(

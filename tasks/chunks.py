@@ -1,0 +1,152 @@
+"""Step 3: make every chunk, a segment of a fragment, anonymous on its own (paper, section 5, steps 3 and 4).
+
+Without l or t there is one segment, and its chunks are the fragments (paper, section 3.2, step 2).
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+
+from tasks.anonymize import divide
+from tasks.config import Config
+from tasks.domain import Domain
+from tasks.partition import Partition
+from tasks.protection import Protection, read_protection
+from tasks.steps import step
+from tasks.store import open_store, quoted
+from tasks.tables import read_domains, read_fragments, read_sensitive, read_sensitive_domains
+
+Codes = npt.NDArray[np.int32]
+
+CELLS = 5_000_000  # of the table, in a batch of chunks: seconds of work, much more than a task costs
+
+
+class Batch(NamedTuple):
+    """Chunks of one fragment that are anonymized together: those of some segments that follow each other.
+
+    Attributes
+    ----------
+    fragment
+        Its number, from 1.
+    first, last
+        The segments.
+    """
+
+    fragment: int
+    first: int
+    last: int
+
+
+class Chunked(NamedTuple):
+    """The equivalence classes (ECs) of some chunks of a fragment.
+
+    Attributes
+    ----------
+    records : ndarray of shape (rows,)
+        Which records the chunks hold.
+    partition
+        Of these rows; ECs are numbered chunk after chunk.
+    """
+
+    records: npt.NDArray[np.int64]
+    partition: Partition
+
+
+def batches(sizes: Sequence[int], widths: Sequence[int], cells: int = CELLS) -> list[Batch]:
+    """Return which chunks to anonymize together.
+
+    Parameters
+    ----------
+    sizes
+        The records of each segment.
+    widths
+        The features of each fragment.
+    cells
+        A batch ends with the segment that brings it to so many cells.
+    """
+    ends = np.cumsum(sizes)
+    planned = []
+    for fragment, width in enumerate(widths, 1):
+        share = ends * width // cells
+        last = np.flatnonzero(np.diff(share, append=-1))
+        first = np.concatenate([[0], last[:-1] + 1])
+        planned += [Batch(fragment, *bounds) for bounds in zip(first.tolist(), last.tolist(), strict=True)]
+    return planned
+
+
+@step("anonymize the chunks")
+def anonymize_chunks(store: Path, batch: Batch, config: Config) -> Path:
+    """Anonymize some chunks; return the private file with their equivalence classes."""
+    with open_store(store) as connection:
+        features, class_domain = read_domains(connection)
+        chosen = set(read_fragments(connection)[batch.fragment - 1])
+        domains = [domain for domain in features if domain.name in chosen]
+        beside = set(read_sensitive(connection)[batch.fragment - 1])
+        sensitive = [domain for domain in read_sensitive_domains(connection) if domain.name in beside]
+        protection, places = read_protection(connection, config, [class_domain, *sensitive])
+        segments, records, codes = _rows(connection, batch, domains)
+    ends = np.flatnonzero(np.diff(segments, append=-1)) + 1
+    chunks = [slice(start, end) for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)]
+    parts = [_divided(codes[rows], domains, places[records[rows]], protection, config) for rows in chunks]
+    path = store.parent / f"chunks_{batch.fragment}_{batch.first}.npz"
+    _write(path, Chunked(records, _joined(parts)))
+    return path
+
+
+def _rows(
+    connection: duckdb.DuckDBPyConnection, batch: Batch, domains: Sequence[Domain]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Codes]:
+    """Return the segment, the record number and the codes of the rows of a batch, segment after segment."""
+    columns = ", ".join(f"codes.{quoted(domain.name)} AS f{place}" for place, domain in enumerate(domains))
+    rows = connection.execute(f"""
+        SELECT segments.segment AS segment, segments.rowid AS record, {columns}
+        FROM codes POSITIONAL JOIN segments
+        WHERE segments.segment BETWEEN {batch.first} AND {batch.last}
+        ORDER BY segments.segment, segments.rowid
+    """).fetchnumpy()
+    codes = np.column_stack([rows[f"f{place}"] for place in range(len(domains))])
+    return np.asarray(rows["segment"]), np.asarray(rows["record"]), codes
+
+
+def _divided(
+    codes: Codes, domains: Sequence[Domain], places: Codes, protection: Protection, config: Config
+) -> Partition:
+    requirement = protection.wanted
+    if config.privacy.protects_values and config.fragmentation.fragments > 1:
+        requirement = protection.of_chunk(np.bincount(places.ravel(), minlength=len(protection.overall)))
+    return divide(codes, domains, places, requirement, config.anonymization, config.run.seed)
+
+
+def _joined(parts: Sequence[Partition]) -> Partition:
+    """Return the partitions of parts of a table as one, their classes numbered part after part."""
+    classes = np.cumsum([0, *(len(part.lower) for part in parts)])
+    labels = [part.labels + first for part, first in zip(parts, classes[:-1].tolist(), strict=True)]
+    return Partition(
+        np.concatenate(labels),
+        np.concatenate([part.lower for part in parts]),
+        np.concatenate([part.upper for part in parts]),
+    )
+
+
+def _write(path: Path, chunked: Chunked) -> None:
+    path.touch(mode=0o600)
+    with path.open("wb") as file:
+        np.savez(file, records=chunked.records, **chunked.partition._asdict())
+
+
+def _read(path: Path) -> Chunked:
+    with np.load(path) as arrays:
+        return Chunked(arrays["records"], Partition(arrays["labels"], arrays["lower"], arrays["upper"]))
+
+
+def fragment_partition(paths: Sequence[Path]) -> Partition:
+    """Return a fragment's partition from the files of all its chunks, as `anonymize_chunks` returns them."""
+    chunks = [_read(path) for path in paths]
+    joined = _joined([chunk.partition for chunk in chunks])
+    labels = np.empty_like(joined.labels)
+    labels[np.concatenate([chunk.records for chunk in chunks])] = joined.labels
+    return joined._replace(labels=labels)

@@ -1,0 +1,67 @@
+"""Step 5: make joins safe, and see that equivalence classes are as diverse as before (paper, section 4)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+from tasks.config import Config
+from tasks.errors import InfeasibleError
+from tasks.protection import read_protection
+from tasks.steps import step
+from tasks.store import open_store, write_table
+from tasks.strategies import Enforced, enforce
+from tasks.tables import Counts, read_class_counts, read_class_domain, write_class_counts
+from tasks.within_segments import Present, enforce_within_segments
+
+
+@step("make joins safe")
+def enforce_non_reconstructibility(store: Path, config: Config) -> list[int]:
+    """Store the class counts after enforcement; return how many class values changed per fragment."""
+    with open_store(store) as connection:
+        before = read_class_counts(connection, "before")
+        enforced = _enforced(connection, config, before)
+        if config.privacy.protects_values and any(enforced.changed):
+            _check_again(connection, config, enforced.counts)
+        write_class_counts(connection, read_class_domain(connection), before, enforced.counts)
+        write_table(
+            connection,
+            "changes",
+            {"fragment": list(range(1, len(before) + 1)), "class_values": list(enforced.changed)},
+        )
+    return list(enforced.changed)
+
+
+def _enforced(connection: duckdb.DuckDBPyConnection, config: Config, before: Sequence[Counts]) -> Enforced:
+    privacy, seed = config.privacy, config.run.seed
+    if privacy.protects_values and not privacy.strict_segments:
+        present = [_present(connection, number) for number in range(1, len(before) + 1)]
+        return enforce_within_segments(privacy.enforcement, before, present, privacy.k, seed)
+    return enforce(privacy.enforcement, before, privacy.k, privacy.delta, seed)
+
+
+def _present(connection: duckdb.DuckDBPyConnection, fragment: int) -> Present:
+    """Return which equivalence classes of a fragment have records in which segment."""
+    pairs = connection.execute(f"""
+        SELECT DISTINCT segment, fragment_{fragment} AS ec
+        FROM segments JOIN members ON segments.rowid = members.rowid ORDER BY ALL
+    """).fetchnumpy()
+    return Present(np.asarray(pairs["segment"]), np.asarray(pairs["ec"]))
+
+
+def _check_again(connection: duckdb.DuckDBPyConnection, config: Config, after: Sequence[Counts]) -> None:
+    """Refuse class values that keep joins safe, but no longer what l or t promise of the class."""
+    protection, _ = read_protection(connection, config, [read_class_domain(connection)])
+    (attribute,) = protection.attributes
+    for number, counts in enumerate(after, 1):
+        placed = np.empty_like(counts)
+        placed[:, attribute.places] = counts
+        wanted = protection._replace(overall=placed.sum(axis=0)).wanted
+        short = int((~wanted.holds(placed)).sum())
+        if short:
+            raise InfeasibleError(
+                f"making joins safe leaves {short} of {len(counts)} equivalence classes of fragment {number} "
+                f"short of {wanted}: ask for less, for fewer fragments, or for larger segments "
+                f"(segmentation.min_segment = {counts.sum()} leaves one, with few changes or none)"
+            )

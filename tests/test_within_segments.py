@@ -1,0 +1,107 @@
+"""Joins within segments: safe by the shared class values, or mended; joins across them are left alone."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.errors import InfeasibleError
+from tasks.within_segments import Present, are_safe, enforce_within_segments
+
+K = 4
+
+
+def present(*segments_of_classes):
+    """Tell, for the segments of each EC, which ECs have records where."""
+    pairs = sorted((segment, ec) for ec, segments in enumerate(segments_of_classes) for segment in segments)
+    segments, classes = zip(*pairs, strict=True)
+    return Present(np.array(segments), np.array(classes))
+
+
+def joins_within(counts, presence):
+    """Return, per segment, the rows of every join of ECs that have records in it."""
+    found = {segment: [] for segment in presence[0].segments.tolist()}
+    for segment, rows in found.items():
+        for size in range(2, len(counts) + 1):
+            for fragments in itertools.combinations(range(len(counts)), size):
+                choices = [presence[i].of(segment).tolist() for i in fragments]
+                for choice in itertools.product(*choices):
+                    product = np.prod([counts[i][ec] for i, ec in zip(fragments, choice, strict=True)], axis=0)
+                    rows.append(int(product.sum()))
+    return found
+
+
+def smallest(rows):
+    return min((size for size in rows if size), default=K)
+
+
+@st.composite
+def segmented(draw):
+    fragments = draw(st.integers(2, 3))
+    segments = draw(st.integers(1, 3))
+    counts, presence = [], []
+    for _ in range(fragments):
+        classes = draw(st.integers(segments, segments + 2))
+        held = draw(
+            st.lists(
+                st.lists(st.integers(0, 5), min_size=4, max_size=4).filter(lambda row: sum(row) >= K),
+                min_size=classes,
+                max_size=classes,
+            )
+        )
+        extra = [draw(st.sets(st.integers(0, segments - 1), max_size=2)) for _ in range(classes)]
+        counts.append(np.array(held))
+        presence.append(present(*({ec % segments} | more for ec, more in enumerate(extra))))
+    return counts, presence
+
+
+@given(segmented())
+@settings(deadline=None, max_examples=150)
+def test_every_join_within_a_segment_holds_k_rows_afterwards(family):
+    counts, presence = family
+    try:
+        found = enforce_within_segments("dependency_graph", counts, presence, K, seed=0)
+    except InfeasibleError:
+        return
+    for rows in joins_within(found.counts, presence).values():
+        assert smallest(rows) >= K
+    for before, after, changed in zip(counts, found.counts, found.changed, strict=True):
+        assert (before.sum(axis=1) == after.sum(axis=1)).all()
+        assert changed == np.maximum(before - after, 0).sum()
+
+
+@given(segmented())
+@settings(deadline=None, max_examples=150)
+def test_segments_called_safe_are(family):
+    counts, presence = family
+    rows = joins_within(counts, presence)
+    for segment, safe in enumerate(are_safe(counts, presence, K)):
+        assert not safe or smallest(rows[segment]) >= K
+
+
+def test_a_join_across_segments_is_left_alone():
+    counts = [np.array([[4, 0, 0], [1, 3, 0]]), np.array([[4, 0, 0], [1, 0, 3]])]
+    apart = [present({0}, {1}), present({0}, {2})]
+    found = enforce_within_segments("dependency_graph", counts, apart, K, seed=0)
+    assert found.changed == (0, 0)
+    together = [present({0}, {1}), present({0}, {1})]
+    found = enforce_within_segments("dependency_graph", counts, together, K, seed=0)
+    assert sum(found.changed) > 0
+
+
+@pytest.mark.parametrize(("records", "safe"), [(K - 1, False), (K, True)])
+def test_shared_values_need_k_records_in_every_class(records, safe):
+    counts = [np.array([[records, 0, 9]]), np.array([[1, K - 1, 0]])]
+    (found,) = are_safe(counts, [present({0}), present({0})], K)
+    assert not found
+    counts[1] = np.array([[K, 1, 0]])
+    assert are_safe(counts, [present({0}), present({0})], K).tolist() == [safe]
+
+
+def test_none_and_a_single_fragment_change_nothing():
+    counts = [np.array([[1, 3, 0]]), np.array([[1, 0, 3]])]
+    both = [present({0}), present({0})]
+    assert enforce_within_segments("none", counts, both, K, seed=0).changed == (0, 0)
+    assert enforce_within_segments("dependency_graph", counts[:1], both[:1], K, seed=0).changed == (0,)
