@@ -51,6 +51,18 @@ class Reached(Protocol):
         """The largest distance of an equivalence class from the fragment."""
 
 
+class OfRecords(Protocol):
+    """What joins of the equivalence classes that one record has tell of the class; None where not found."""
+
+    @property
+    def l(self) -> float | None:  # noqa: E743 - the field's own letter
+        """The smallest diversity of a join."""
+
+    @property
+    def t(self) -> float | None:
+        """The largest distance of a join from everyone."""
+
+
 class WithinSegments(Protocol):
     """What joins of equivalence classes of one segment hold."""
 
@@ -65,6 +77,10 @@ class WithinSegments(Protocol):
     @property
     def sensitive(self) -> Sequence[tuple[str, int | None]]:
         """Values of each sensitive attribute."""
+
+    @property
+    def of_records(self) -> OfRecords:
+        """What a record's own equivalence classes tell together."""
 
 
 class Figures(Protocol):
@@ -200,7 +216,8 @@ def _within_segments(found: WithinSegments | None) -> dict[str, Any] | None:
     if found is None:
         return None
     sensitive = [{"column": column, "l": values} for column, values in found.sensitive]
-    return {"at_least": found.at_least, "l": found.l, "sensitive": sensitive}
+    of_records = {"l": found.of_records.l, "t": found.of_records.t}
+    return {"at_least": found.at_least, "l": found.l, "sensitive": sensitive, "of_records": of_records}
 
 
 def write_manifest(manifest: Manifest, folder: Path) -> None:

@@ -171,12 +171,13 @@ def protected(facts, *, l=None, l_model="distinct", c=None, t=None, t_distance="
     return changed(facts, guarantees=guarantees, fragments=entries)
 
 
-def segmented(facts, smallest_join=4, at_least=40, values=2, sensitive=()):
+def segmented(facts, smallest_join=4, at_least=40, values=2, sensitive=(), *, of_records=(None, None)):
     """Promise joins within segments only; smallest_join is over all choices."""
     within = {
         "at_least": at_least,
         "l": values,
         "sensitive": [{"column": column, "l": number} for column, number in sensitive],
+        "of_records": dict(zip(("l", "t"), of_records, strict=True)),
     }
     return with_joins(facts, smallest_join=smallest_join, scope="segments", within_segments=within)
 

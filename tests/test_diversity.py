@@ -242,7 +242,7 @@ def test_strict_segments_make_every_join_safe(tmp_path, table):
         ({"l": 6}, (), "l = 5"),
         ({"l": 5}, ("illness",), "l = 4"),
         ({"l": 4.9, "l_model": "entropy"}, (), "at most l = 4.36"),
-        ({"l": 5, "l_model": "recursive", "c": 1}, (), "only l = 2"),
+        ({"l": 5, "l_model": "recursive", "c": 1}, (), "only l = 3"),
     ],
 )
 def test_what_cannot_be_reached_is_refused_with_what_can(tmp_path, table, privacy, sensitive, reachable):

@@ -15,7 +15,7 @@ from validations.agreement import Agreement
 from validations.class_joins import SmallestJoin
 from validations.groups import ClassCells
 from validations.protected_values import ValuesEvidence
-from validations.protection import Reached, WithinSegments
+from validations.protection import OfRecords, Reached, WithinSegments
 from validations.published_files import Columns
 from validations.segment_joins import SegmentEvidence
 
@@ -200,19 +200,30 @@ class Evidence:
             smallest_l=_extreme(min, [each.l for each in every]),
             largest_t=_extreme(max, [each.t for each in every]),
             protected=protected,
-            within_segments=self.segments.figures if self.segments else None,
+            within_segments=_within_segments(self.segments),
         )
 
 
 def reached(values: ValuesEvidence) -> Reached:
     """Return the figures of an attribute, rounded outward; what differs by less than `ALMOST` is equal."""
-    level, distance = values.level, None if values.bare else values.distance
+    return Reached(values.column, *_rounded(values.level, None if values.bare else values.distance))
+
+
+def _within_segments(segments: SegmentEvidence | None) -> WithinSegments | None:
+    if segments is None or segments.figures is None:
+        return None
+    of_records = OfRecords(*_rounded(*segments.figures.of_records))
+    return segments.figures._replace(of_records=of_records)
+
+
+def _rounded(level: float | None, distance: float | None) -> tuple[float | None, float | None]:
+    """Return a level rounded down to 6 digits, and a distance rounded up."""
     if level is not None:
         level = math.floor((level + ALMOST) * 10**6) / 10**6
         level = int(level) if level.is_integer() else level
     if distance is not None:
         distance = math.ceil((distance - ALMOST) * 10**6) / 10**6
-    return Reached(values.column, level, distance)
+    return level, distance
 
 
 def _extreme(extreme: Callable[[list[float]], float], figures: Sequence[float | None]) -> float | None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from validations.evidence import Evidence
 from validations.findings import ExpectNoDeviation, Finding, evidence_frame, in_words
 from validations.promises import Promises
-from validations.protection import Reached, WithinSegments
+from validations.protection import OfRecords, Reached, WithinSegments
 
 
 class Statement(NamedTuple):
@@ -65,11 +65,13 @@ def _of_values(
 def _of_segments(
     stated: WithinSegments, shown: WithinSegments | None
 ) -> Iterator[tuple[str, float | None, float | None]]:
-    found = shown or WithinSegments(None, None, ())
+    found = shown or WithinSegments(None, None, (), OfRecords(None, None))
     yield "rows within segments", stated.at_least, found.at_least
     yield "class values within segments", stated.l, found.l
     for column, values in stated.sensitive:
         yield f"values within segments, {column}", values, dict(found.sensitive).get(column)
+    yield "l of records' joins", stated.of_records.l, found.of_records.l
+    yield "t of records' joins", stated.of_records.t, found.of_records.t
 
 
 def finding(promises: Promises, evidence: Evidence) -> Finding:

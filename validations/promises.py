@@ -6,7 +6,14 @@ from typing import Literal
 
 from tasks.errors import InputError
 from validations.contradictions import refuse_contradictions
-from validations.protection import Closeness, Diversity, ProtectedPromise, Reached, WithinSegments
+from validations.protection import (
+    Closeness,
+    Diversity,
+    OfRecords,
+    ProtectedPromise,
+    Reached,
+    WithinSegments,
+)
 from validations.stated import (
     ClassValues,
     JoinScope,
@@ -252,7 +259,8 @@ def _within_segments(manifest: Manifest) -> WithinSegments | None:
     if stated is None:
         return None
     sensitive = tuple((each.column, each.l) for each in stated.sensitive)
-    return WithinSegments(stated.at_least, stated.l, sensitive)
+    of_records = OfRecords(stated.of_records.l, stated.of_records.t)
+    return WithinSegments(stated.at_least, stated.l, sensitive, of_records)
 
 
 def _fragment_promise(fragment: StatedFragment) -> FragmentPromise:

@@ -71,6 +71,21 @@ class Reached(NamedTuple):
     t: float | None
 
 
+class OfRecords(NamedTuple):
+    """What joins of ECs that one record has tell of the class; None where not asked or not found.
+
+    Attributes
+    ----------
+    l
+        The smallest level over records and sets of fragments; an entropy level is rounded down to 6 digits.
+    t
+        The largest distance over them, rounded up to 6 digits.
+    """
+
+    l: float | None  # noqa: E741 (the field's own letter)
+    t: float | None
+
+
 class WithinSegments(NamedTuple):
     """What joins of ECs of one segment hold.
 
@@ -83,8 +98,11 @@ class WithinSegments(NamedTuple):
     sensitive
         Per sensitive attribute: its name, and how many of its values an EC has among the records that every
         join with it keeps.
+    of_records
+        What joins of the ECs that one record has tell of the class.
     """
 
     at_least: int | None
     l: int | None  # noqa: E741 (the field's own letter)
     sensitive: tuple[tuple[str, int | None], ...]
+    of_records: OfRecords

@@ -16,6 +16,7 @@ from validations.class_joins import smallest_join
 from validations.groups import Groups
 from validations.promises import Promises
 from validations.protection import WithinSegments
+from validations.record_joins import joins_of_records, write_tuples
 from validations.segment_store import UntiedError, attached, write_held
 
 LARGEST_SEGMENTS = 10_000
@@ -56,11 +57,14 @@ def within_segments(
     try:
         with attached(connection, store):
             write_held(connection, csv, promises)
+            write_tuples(connection, len(csv))
         _write_shared(connection, csv)
+        counts = count_classes(connection, csv)
         figures = WithinSegments(
-            at_least=_fewest_rows(connection, csv, promises.k),
+            at_least=_fewest_rows(counts, promises.k),
             l=_fewest_class_values(connection),
             sensitive=_fewest_values(connection, csv, promises),
+            of_records=joins_of_records(counts, promises),
         )
     except UntiedError as error:
         return SegmentEvidence(None, str(error))
@@ -121,14 +125,14 @@ def _fewest_values(
     return tuple(found.items())
 
 
-def _fewest_rows(connection: duckdb.DuckDBPyConnection, csv: Sequence[Groups], k: int) -> int | None:
+def _fewest_rows(counts: ClassCounts, k: int) -> int | None:
     """Return what every join within a segment that has rows holds at least; None if none has."""
+    connection = counts.connection
     connection.execute(f"""
         CREATE OR REPLACE TEMP TABLE unproven AS
         SELECT segment, bool_or(kept < {k}) AS unproven FROM kept GROUP BY segment""")
     proven = connection.execute("SELECT count(*) FROM unproven WHERE NOT unproven").fetchall()[0][0]
     found = [k] if proven else []
-    counts = count_classes(connection, csv)
     for segment in _different_segments(connection, counts):
         for fragment in range(1, counts.fragments + 1):
             write_distinct(connection, fragment, _within(segment, fragment))

@@ -125,10 +125,16 @@ class _WithinSegmentsOf(_Entry):
     l: Whole | None  # noqa: E741 (the manifest's own key)
 
 
+class _OfRecords(_Entry):
+    l: Level | None  # noqa: E741 (the manifest's own key)
+    t: Share | None
+
+
 class _WithinSegments(_Entry):
     at_least: Whole | None
     l: Whole | None  # noqa: E741 (the manifest's own key)
     sensitive: list[_WithinSegmentsOf]
+    of_records: _OfRecords
 
 
 class _Joins(_Entry):
