@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from made_up_release import segmented, with_joins
+from made_up_release import made_up, protected, segmented, with_joins
 from report_pages import VARIANTS, Page, words
 
 from tasks.pictures import visible_text
@@ -84,6 +84,30 @@ def test_joins_within_segments_are_explained():
 def test_segments_without_a_common_class_value_promise_none():
     text = Page(render_report(segmented(VARIANTS["distinct"], values=0))).text
     assert "Every join of ECs that have records of one segment" not in text
+
+
+@pytest.mark.parametrize(
+    ("variant", "of_records", "told"),
+    [
+        ("distinct", (2, None), "l-diversity of the class at least 2 at least 2 Joins without"),
+        ("distinct", (None, None), "l-diversity of the class at least 2 not computed Joins without"),
+        ("recursive", (1, None), "l-diversity of the class not promised for joins at least 1 Joins"),
+        ("ordered", (None, 0.910001), "t-closeness of the class not promised for joins at most 0.910001"),
+    ],
+)
+def test_what_a_records_classes_tell_together_is_told(variant, of_records, told):
+    text = Page(render_report(segmented(VARIANTS[variant], of_records=of_records))).text
+    assert (
+        "What the join of a record's own ECs tells of the class: the worst over all records and every" in text
+    )
+    assert told in text
+    assert ("the first of the joined fragments" in text) == (variant == "ordered")
+
+
+def test_of_many_fragments_pairs_and_all_together_are_told():
+    facts = segmented(protected(made_up([f"x{i}" for i in range(10)], 5), l=(2, 2)), of_records=(2, None))
+    text = Page(render_report(facts)).text
+    assert "the worst over all records and over every pair of fragments, and all together" in text
 
 
 def test_a_join_below_k_within_segments_is_never_called_safe():
