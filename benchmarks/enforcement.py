@@ -13,12 +13,12 @@ import numpy.typing as npt
 
 from tasks.config import Strategy
 from tasks.domain import Domain
-from tasks.strategies import enforce
 from tasks.errors import InfeasibleError
 from tasks.fragment import fragment
 from tasks.mondrian import partition
 from tasks.mutual_information import discretise, mutual_information_matrix
 from tasks.requirements import KAnonymity
+from tasks.strategies import enforce
 
 Counts = npt.NDArray[np.int64]
 

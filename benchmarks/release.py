@@ -1,6 +1,6 @@
 """A whole release without Prefect, from Parquet to the published folder, and its audit.
 
-python benchmarks/release.py [rows] [features]
+python benchmarks/release.py [rows features] [privacy.l=3 ...]
 """
 
 import json
@@ -52,11 +52,13 @@ def timed(*arguments: str, folder: Path) -> tuple[float, float]:
 
 def main() -> None:
     """Print the seconds and the peak memory of a release and of its audit."""
-    rows, features = (int(text) for text in [*sys.argv[1:], "1000000", "40"][:2])
+    numbers = [text for text in sys.argv[1:] if "=" not in text]
+    rows, features = (int(text) for text in (numbers or ["1000000", "40"]))
+    overrides = [part for text in sys.argv[1:] if "=" in text for part in ("--set", text)]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_table(folder, rows, features)
-        released, memory = timed("release", "release.toml", "--engine", "plain", folder=folder)
+        released, memory = timed("release", "release.toml", "--engine", "plain", *overrides, folder=folder)
         latest = folder / "releases" / "benchmark" / "latest"
         audited, audit_memory = timed("audit", str(latest), folder=folder)
         manifest = json.loads((latest / "release.json").read_text(encoding="utf-8"))

@@ -68,6 +68,8 @@ def partition(
     counts = np.bincount(attributes.ravel(), minlength=1)[None, :]
     if not requirement.holds(counts)[0]:
         raise InfeasibleError(shortfall(requirement, counts[0]))
+    if len(classes) < 2 * requirement.minimum_size:
+        return _uncut(len(classes), domains)
     table = _table(domains, counts.shape[1], requirement, strict=mode == "strict")
     blocks = [_root(table, codes, domains, attributes, counts)]
     first = np.zeros(len(classes), dtype=np.int32)
@@ -78,6 +80,11 @@ def partition(
             leaves.extend(leaf for done, _ in grown for leaf in done)
             blocks = [block for _, parts in grown for block in parts]
     return _numbered(first, leaves)
+
+
+def _uncut(rows: int, domains: Sequence[Domain]) -> Partition:
+    upper = np.array([[domain.size - 1 for domain in domains]], dtype=np.int32)
+    return Partition(np.zeros(rows, dtype=np.int32), np.zeros_like(upper), upper)
 
 
 def _table(domains: Sequence[Domain], class_values: int, requirement: Requirement, *, strict: bool) -> Table:

@@ -28,7 +28,9 @@ def joins_within(counts, presence):
             for fragments in itertools.combinations(range(len(counts)), size):
                 choices = [presence[i].of(segment).tolist() for i in fragments]
                 for choice in itertools.product(*choices):
-                    product = np.prod([counts[i][ec] for i, ec in zip(fragments, choice, strict=True)], axis=0)
+                    product = np.prod(
+                        [counts[i][ec] for i, ec in zip(fragments, choice, strict=True)], axis=0
+                    )
                     rows.append(int(product.sum()))
     return found
 
