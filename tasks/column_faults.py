@@ -1,6 +1,7 @@
 """What no column of a release should hold in its role."""
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -46,6 +47,8 @@ def column_faults(
     for domain in domains.sensitive:
         faults += _sensitive_faults(connection, domain)
     for domain in (domains.of_class, *domains.sensitive):
+        if config.privacy.protects_values:
+            faults += _spelling_faults(domain)
         if config.privacy.t_distance == "ordered":
             faults += _order_faults(domain, config.columns.orders.get(domain.name))
         if domain.name in taxonomies:
@@ -92,6 +95,18 @@ def _sensitive_faults(connection: duckdb.DuckDBPyConnection, domain: Domain) -> 
         yield (
             f"column {domain.name!r}: holds {values} values in {present} records, as an identifier does, "
             "and sensitive attributes are published as they are: group its values into fewer"
+        )
+
+
+def _spelling_faults(domain: Domain) -> Iterator[str]:
+    """Yield that values differ in spelling only: they would count as different ones for l and t."""
+    values = len(domain.values)
+    alike = len({unicodedata.normalize("NFKC", value).strip().casefold() for value in domain.values})
+    if alike < values:
+        yield (
+            f"column {domain.name!r}: {values - alike} of its {values} values differ from another only in "
+            "case, surrounding blanks or the encoding of letters, and l and t would count them apart: "
+            "write them alike"
         )
 
 

@@ -131,7 +131,7 @@ class Privacy(Section):
         default=None, gt=1, description="How diverse the class and every sensitive attribute stay"
     )
     l_model: Diversity = Field(default="distinct", description="How diversity is measured")
-    c: float | None = Field(None, gt=0, description="For recursive (c, l)-diversity")
+    c: float | None = Field(None, gt=0, le=1e6, description="For recursive (c, l)-diversity")
     t: float | None = Field(
         None, ge=0, lt=1, description="How far an equivalence class may be from the whole table"
     )

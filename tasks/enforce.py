@@ -8,7 +8,7 @@ import numpy as np
 
 from tasks.config import Config
 from tasks.errors import InfeasibleError
-from tasks.protection import read_protection
+from tasks.protection import Protection, read_protection
 from tasks.steps import step
 from tasks.store import open_store, write_table
 from tasks.strategies import Enforced, enforce
@@ -62,6 +62,12 @@ def _check_again(connection: duckdb.DuckDBPyConnection, config: Config, after: S
         if short:
             raise InfeasibleError(
                 f"making joins safe leaves {short} of {len(counts)} equivalence classes of fragment {number} "
-                f"short of {wanted}: ask for less, for fewer fragments, or for larger segments "
-                f"(segmentation.min_segment = {counts.sum()} leaves one, with few changes or none)"
+                f"short of {wanted}: {_advice(connection, protection, int(counts.sum()))}"
             )
+
+
+def _advice(connection: duckdb.DuckDBPyConnection, protection: Protection, records: int) -> str:
+    ((segments,),) = connection.execute("SELECT count(DISTINCT segment) FROM segments").fetchall()
+    if protection.complete and segments > 1:
+        return f"set segmentation.min_segment = {records}: one segment needs no changed class values"
+    return "ask for a smaller l or a larger t, a larger k, or fewer fragments"

@@ -111,6 +111,9 @@ def _faults(rows: Sequence[Row]) -> Iterator[str]:
     twice = _repeated(rows)
     if twice:
         yield f"{_some(twice)} a value that a row before has: keep one"
+    common = [level for level in range(1, width) if len({cells[level:][:1] for _, cells in rows}) == 1]
+    if len(rows) > 1 and len(common) > 1:
+        yield f"{len(common)} levels are common to all values, which would make every distance less: keep one"
     torn = _torn(rows, width)
     if torn:
         yield f"{_some(torn)} an ancestor that has another parent in a row before: give it one parent"

@@ -69,14 +69,18 @@ class Protection(NamedTuple):
         What was asked.
     exact
         Whether the classes of a chunk must reach their segment's very level, or its whole part.
+    complete
+        Whether the classes of a chunk must hold all class values of their segment: for distinct l, and
+        where there are sensitive attributes in any fragment.
     attributes
-        The class, then the sensitive attributes.
+        The class, then the sensitive attributes of the fragment.
     overall : ndarray of shape (wide,)
         Counts of all records.
     """
 
     privacy: Privacy
     exact: bool
+    complete: bool
     attributes: tuple[Attribute, ...]
     overall: Counts
 
@@ -123,7 +127,7 @@ class Protection(NamedTuple):
     def _own_levels(self, counts: Counts) -> Iterator[Requirement]:
         """Return what a segment's own diversity asks of its classes."""
         l, c = self.privacy.l, self.privacy.c  # noqa: E741
-        if (l is not None and self.privacy.l_model == "distinct") or len(self.attributes) > 1:
+        if self.complete:
             yield AllValues(tuple(np.flatnonzero(counts).tolist()))
         if l is None:
             return
@@ -184,7 +188,9 @@ def read_protection(
     places = columns[0] if len(columns) == 1 else np.column_stack(columns)
     overall = np.bincount(places.ravel(), minlength=end).astype(np.int64)
     exact = config.segmentation.level == "exact"
-    return Protection(config.privacy, exact, tuple(attributes), overall), places
+    distinct = config.privacy.l is not None and config.privacy.l_model == "distinct"
+    complete = distinct or bool(config.columns.sensitive)
+    return Protection(config.privacy, exact, complete, tuple(attributes), overall), places
 
 
 def _attribute(

@@ -95,7 +95,13 @@ def _override(settings: dict[str, Any], override: str) -> None:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text.strip()
-    settings[section][name] = value
+    place = settings[section]
+    table, dot, column = name.partition(".")
+    if dot:  # of a table such as columns.types, one entry
+        place, name = place.setdefault(table, {}), column
+    if not isinstance(place, dict):
+        raise ConfigurationError(f"--set {override}: {section}.{table} is not a table of settings")
+    place[name] = value
 
 
 def _from_folder(config: Config, folder: Path) -> Config:

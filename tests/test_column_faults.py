@@ -190,7 +190,7 @@ def test_an_order_must_name_every_value_that_occurs(refused):
     ]
 
 
-@pytest.mark.parametrize("cell", [CANARY, "1e999", "inf", "nan", "0x10", "1,5", "1_0", " 1"])
+@pytest.mark.parametrize("cell", [CANARY, "1e999", "inf", "nan", "0x10", "1,5", "1_0", " 7"])
 def test_values_that_are_no_finite_numbers_need_an_order(refused, cell):
     (told,) = refused(table(["1", "2", cell]), columns={"orders": {"class": ["a", "b"]}}, **ORDERED)
     assert told.startswith("column 's': 1 of its 3 values are not numbers")
@@ -287,3 +287,11 @@ def test_sensitive_columns_of_parquet_are_texts(tmp_path):
     with duckdb.connect(store, read_only=True) as connection:
         held = connection.execute("SELECT s FROM source LIMIT 4").fetchall()
     assert held == [("1.5",), (None,), ("2.0",), ("2.0",)]
+
+
+@pytest.mark.parametrize("twin", [CANARY.upper(), f"{CANARY} ", f" {CANARY}"])
+def test_values_that_differ_in_spelling_only_are_refused(refused, twin):
+    (told,) = refused(table([CANARY, twin, "w"]))
+    assert told.startswith("column 's': 1 of its 3 values differ from another only in case")
+    (told,) = refused(table(["u", "v"], [CANARY, twin]))
+    assert told.startswith("column 'class': 1 of its 2 values differ from another only in case")

@@ -462,3 +462,24 @@ def test_a_configuration_survives_json_as_prefect_hands_it_on():
     assert Config.model_validate(json.loads(config.model_dump_json(by_alias=True))) == config
     config = parse_config(protecting({"hierarchies": FILES}, t=0.3, t_distance="hierarchical"))
     assert Config.model_validate(json.loads(config.model_dump_json(by_alias=True))) == config
+
+
+@pytest.mark.parametrize("c", ["inf", "nan", "1e19"])
+def test_c_is_a_number_that_a_release_can_state(tmp_path, c):
+    path = tmp_path / "release.toml"
+    path.write_text(
+        "[input]\npath='t.csv'\n[columns]\nclass='g'\nfeatures='rest'\n"
+        f"[privacy]\nk=5\nl=2\nl_model='recursive'\nc={c}\n[output]\nname='x'\n"
+    )
+    with pytest.raises(ConfigurationError, match=r"privacy\.c"):
+        read_config(path)
+
+
+def test_one_entry_of_a_table_of_settings_can_be_set(tmp_path):
+    path = tmp_path / "release.toml"
+    path.write_text(
+        "[input]\npath='t.csv'\n[columns]\nclass='g'\nfeatures='rest'\n[privacy]\nk=5\n[output]\nname='x'\n"
+    )
+    assert read_config(path, ["columns.types.age=categorical"]).columns.types == {"age": "categorical"}
+    with pytest.raises(ConfigurationError, match=r"columns\.features is not a table"):
+        read_config(path, ["columns.features.age=1"])

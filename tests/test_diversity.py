@@ -272,3 +272,13 @@ def test_exact_entropy_asks_of_chunks_what_their_segment_has(tmp_path, table):
                 assert by_definition.entropy_level(group.tolist()) >= level - CLOSE or math.isclose(level, 1)
         several += 1
     assert several > 1
+
+
+def test_fragments_without_a_sensitive_attribute_hold_all_class_values_too(tmp_path, table):
+    """Otherwise a join could rest on a part of the other fragment's classes, and of its sensitive values."""
+    privacy = {"l": 1.5, "l_model": "entropy"}
+    segmentation = {"min_segment": len(table)}
+    folder = publish(tmp_path, table, privacy, ["illness"], segmentation=segmentation)
+    assert_audited(folder, table)
+    for lines, features in fragments(folder):
+        assert (lines.groupby(features)["grade"].nunique() == table["grade"].nunique()).all()

@@ -64,12 +64,16 @@ def test_values_share_a_code_where_they_share_an_ancestor(file):
         ("a;x\nb;y\n", [["x", "*"], ["y", "*"]]),
         ("a;x\nb;x\n", [["x"], ["x"]]),
         ("a\nb\n", [["*"], ["*"]]),
-        ("a;*;x\nb;*;x\n", [["*", "x"], ["*", "x"]]),
         ("a;b;a\nb;a;b\n", [["b", "a", "*"], ["a", "b", "*"]]),
     ],
 )
 def test_a_root_is_added_where_the_last_level_is_none(file, content, paths):
     assert read_hierarchy(file(content)).paths(["a", "b"]) == paths
+
+
+def test_levels_that_make_every_distance_less_are_refused(file):
+    with pytest.raises(ConfigurationError, match="2 levels are common to all values"):
+        read_hierarchy(file("a;x;*;*\nb;y;*;*\n"))
 
 
 def test_a_single_value_still_has_a_root(file):
@@ -103,7 +107,8 @@ def trees(draw):
         parents = {cell: draw(cells) for cell in dict.fromkeys(row[-1] for row in rows)}
         for row in rows:
             row.append(parents[row[-1]])
-    return rows
+    common = [level for level in range(1, len(rows[0])) if len({row[level] for row in rows}) == 1]
+    return [row[: common[0] + 1] for row in rows] if common and len(rows) > 1 else rows
 
 
 @given(rows=trees())
