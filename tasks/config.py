@@ -133,18 +133,12 @@ class Privacy(Section):
     l_model: Diversity = Field(default="distinct", description="How diversity is measured")
     c: float | None = Field(None, gt=0, le=1e6, description="For recursive (c, l)-diversity")
     t: float | None = Field(
-        None, ge=0, lt=1, description="How far an equivalence class may be from the whole table"
+        None, ge=0, lt=1, description="How far an equivalence class may be from its whole fragment"
     )
     t_distance: Distance = Field(default="equal", description="How that distance is measured")
     strict_segments: bool = Field(
         default=False, description="Make joins of different segments safe too, which no record has"
     )
-
-    @model_validator(mode="after")
-    def _delta_belongs_to_delta_selectivity(self) -> Self:
-        if (self.delta is not None) != (self.enforcement == "delta_selectivity"):
-            raise ValueError('delta is needed with enforcement = "delta_selectivity", and only there')
-        return self
 
     @property
     def protects_values(self) -> bool:
@@ -152,7 +146,13 @@ class Privacy(Section):
         return self.l is not None or self.t is not None
 
     @model_validator(mode="after")
-    def _c_belongs_to_recursive(self) -> Self:
+    def _delta_belongs_to_delta_selectivity(self) -> Self:
+        if (self.delta is not None) != (self.enforcement == "delta_selectivity"):
+            raise ValueError('delta is needed with enforcement = "delta_selectivity", and only there')
+        return self
+
+    @model_validator(mode="after")
+    def _model_belongs_to_l(self) -> Self:
         if (self.c is not None) != (self.l_model == "recursive"):
             raise ValueError('c is needed with l_model = "recursive", and only there')
         if self.l_model != "distinct" and self.l is None:

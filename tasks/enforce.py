@@ -1,4 +1,4 @@
-"""Step 5: make joins safe, and see that equivalence classes are as diverse as before (paper, section 4)."""
+"""Step 7: make joins safe, and see that equivalence classes are as diverse as before (paper, section 4)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -60,9 +60,10 @@ def _check_again(connection: duckdb.DuckDBPyConnection, config: Config, after: S
         wanted = protection._replace(overall=placed.sum(axis=0)).wanted
         short = int((~wanted.holds(placed)).sum())
         if short:
+            missed = ", ".join(map(str, wanted.failing(placed)))
             raise InfeasibleError(
                 f"making joins safe leaves {short} of {len(counts)} equivalence classes of fragment {number} "
-                f"short of {wanted}: {_advice(connection, protection, int(counts.sum()))}"
+                f"short of {missed}: {_advice(connection, protection, int(counts.sum()))}"
             )
 
 

@@ -102,6 +102,8 @@ def _rows(path: Path) -> list[Row]:
 
 def _faults(rows: Sequence[Row]) -> Iterator[str]:
     width = len(rows[0][1])
+    if all(len(cells) == 1 and "," in cells[0] for _, cells in rows):
+        yield "has commas and no semicolon: write each row as value;level1;level2;..."
     ragged = [number for number, cells in rows if len(cells) != width]
     if ragged:
         yield f"{_some(ragged)} not the {width} cells of the first row: give every value as many levels"

@@ -1,4 +1,4 @@
-"""Step 0: read the table into the store, each column in its role, each value as its rank."""
+"""Step 1: read the table into the store, each column in its role, each value as its rank."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

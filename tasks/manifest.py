@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import duckdb
 
-from tasks.config import Config
+from tasks.config import Config, Privacy
 from tasks.domain import Domain
 from tasks.tables import (
     read_ancestors,
@@ -145,16 +145,7 @@ def draft_manifest(
         "columns": _columns(connection),
         "sensitive": [domain.name for domain in read_sensitive_domains(connection)],
         "protected": _protected(connection, config) if privacy.protects_values else [],
-        "guarantees": {
-            "k": {"asked": privacy.k, "achieved": None},
-            "guarantee": {"asked": privacy.guarantee, "achieved": None},
-            "delta": {"asked": privacy.delta, "achieved": None},
-            "l": {"asked": _whole(privacy.l), "achieved": None},
-            "l_model": {"asked": None if privacy.l is None else privacy.l_model, "achieved": None},
-            "c": {"asked": privacy.c, "achieved": None},
-            "t": {"asked": privacy.t, "achieved": None},
-            "t_distance": {"asked": None if privacy.t is None else privacy.t_distance, "achieved": None},
-        },
+        "guarantees": {name: {"asked": asked, "achieved": None} for name, asked in _asked(privacy).items()},
         "fragments": _fragments(connection, files),
         "joins": {
             "smallest_join": None,
@@ -174,6 +165,19 @@ def draft_manifest(
         "config_sha256": config.sha256,
         "versions": {library: version(library) for library in LIBRARIES},
         "validation": {"success": None, "path": "validation"},
+    }
+
+
+def _asked(privacy: Privacy) -> dict[str, Any]:
+    return {
+        "k": privacy.k,
+        "guarantee": privacy.guarantee,
+        "delta": privacy.delta,
+        "l": _whole(privacy.l),
+        "l_model": None if privacy.l is None else privacy.l_model,
+        "c": privacy.c,
+        "t": privacy.t,
+        "t_distance": None if privacy.t is None else privacy.t_distance,
     }
 
 

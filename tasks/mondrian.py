@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tasks.cuts import Block, Codes, Cuts, Flags, Ints, Nodes, Table, allowed_cuts, is_big, is_left, sample_of
+from tasks.diversity import group_sizes
 from tasks.domain import Domain
-from tasks.errors import InfeasibleError
 from tasks.partition import Partition
-from tasks.requirements import Requirement, group_sizes, shortfall
+from tasks.requirements import Requirement, refuse_unreachable
 
 STRIP = 256  # rows that stay in a core's cache while they are turned into columns
 
@@ -66,8 +66,7 @@ def partition(
     """
     attributes = classes.reshape(len(classes), -1)
     counts = np.bincount(attributes.ravel(), minlength=1)[None, :]
-    if not requirement.holds(counts)[0]:
-        raise InfeasibleError(shortfall(requirement, counts[0]))
+    refuse_unreachable(requirement, counts[0])
     if len(classes) < 2 * requirement.minimum_size:
         return _uncut(len(classes), domains)
     table = _table(domains, counts.shape[1], requirement, strict=mode == "strict")

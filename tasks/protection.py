@@ -11,24 +11,21 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
+from tasks.closeness import Ground, Hierarchy
 from tasks.config import Config, Privacy
+from tasks.diversity import Counts, entropy_level, recursive_level
 from tasks.domain import Domain
 from tasks.hierarchy import ancestor_codes
 from tasks.requirements import (
     All,
     AllValues,
-    Counts,
     DistinctDiversity,
     EntropyDiversity,
-    Ground,
-    Hierarchy,
     KAnonymity,
     Of,
     RecursiveDiversity,
     Requirement,
     TCloseness,
-    entropy_level,
-    recursive_level,
 )
 from tasks.store import quoted
 from tasks.tables import read_ancestors
@@ -85,12 +82,12 @@ class Protection(NamedTuple):
     overall: Counts
 
     @property
-    def wanted(self) -> Requirement:
+    def wanted(self) -> All:
         """What was asked: of the table, of a segment, of an equivalence class that is not joined."""
         levels = (self._level(attribute) for attribute in self.attributes)
         return self._with([level for level in levels if level is not None])
 
-    def of_chunk(self, segment: Counts) -> Requirement:
+    def of_chunk(self, segment: Counts) -> All:
         """Return what the classes of a segment's chunk must satisfy (paper, section 5, step 4).
 
         Parameters
@@ -104,14 +101,13 @@ class Protection(NamedTuple):
         asked = [*(_of(of_class, level) for level in own), *(level for level in levels if level is not None)]
         return self._with(asked)
 
-    def _with(self, levels: Sequence[Requirement]) -> Requirement:
+    def _with(self, levels: Sequence[Requirement]) -> All:
         of_class = self.attributes[0]
         k: Requirement = KAnonymity(self.privacy.k)
         if len(self.attributes) > 1:
             k = Of(of_class.name, of_class.start, of_class.stop, k)
         closeness = [] if self.privacy.t is None else list(self._closeness(self.privacy.t))
-        asked = (k, *levels, *closeness)
-        return k if len(asked) == 1 else All(asked)
+        return All((k, *levels, *closeness))
 
     def _level(self, attribute: Attribute) -> Requirement | None:
         """Return the diversity asked of an attribute."""

@@ -26,6 +26,20 @@ EXPECTED = {
 }
 
 
+OTHERS = {
+    "string_too_short": "must be filled in",
+    "missing": "must be set",
+    "extra_forbidden": "is not a setting",
+}
+
+BOUNDS = {
+    "greater_than": ("above", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than": ("below", "lt"),
+    "less_than_equal": ("at most", "le"),
+}
+
+
 def read_config(path: Path, overrides: Iterable[str] = ()) -> Config:
     """Read a configuration file; relative paths in it start from its folder.
 
@@ -72,18 +86,22 @@ def parse_config(settings: dict[str, Any]) -> Config:
 def _fault(fault: Any) -> str:  # noqa: ANN401 - pydantic's own mapping
     parts = [str(part) for part in fault["loc"]]
     where = ".".join(part for part in parts if not part.startswith(("constrained-str", "literal[", "tuple[")))
-    if where == "columns.features" and fault["type"] in {"literal_error", "tuple_type"}:
-        return 'columns.features: must be a list of columns, or "rest"'
-    if fault["type"] == "string_too_short":
-        return f"{where}: must be filled in"
-    if fault["type"] in EXPECTED:
-        return f"{where}: must be {EXPECTED[fault['type']]}"
-    if fault["type"] == "missing":
-        return f"{where}: must be set"
-    if fault["type"] == "extra_forbidden":
-        return f"{where}: is not a setting"
-    told = str(fault["msg"]).removeprefix("Value error, ")
+    told = _in_words(where, fault)
     return f"{where}: {told}" if where else told
+
+
+def _in_words(where: str, fault: Any) -> str:  # noqa: ANN401 - pydantic's own mapping
+    kind = fault["type"]
+    if where == "columns.features" and kind in {"literal_error", "tuple_type"}:
+        return 'must be a list of columns, or "rest"'
+    if kind in EXPECTED:
+        return f"must be {EXPECTED[kind]}"
+    if kind in BOUNDS:
+        word, bound = BOUNDS[kind]
+        return f"must be {word} {fault['ctx'][bound]:g}"
+    if kind == "literal_error":
+        return f"must be {fault['ctx']['expected']}"
+    return OTHERS.get(kind) or str(fault["msg"]).removeprefix("Value error, ")
 
 
 def _override(settings: dict[str, Any], override: str) -> None:

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tasks.closeness import Ground, Hierarchy, t_distance
+from tasks.closeness import Ground, t_distance
 from tasks.diversity import (
     TOLERANCE,
     Counts,
@@ -21,27 +21,7 @@ from tasks.diversity import (
     group_sizes,
     recursive_level,
 )
-
-__all__ = [
-    "All",
-    "AllValues",
-    "Counts",
-    "DistinctDiversity",
-    "EntropyDiversity",
-    "Ground",
-    "Hierarchy",
-    "KAnonymity",
-    "Of",
-    "RecursiveDiversity",
-    "Requirement",
-    "TCloseness",
-    "distinct_level",
-    "entropy_level",
-    "group_sizes",
-    "recursive_level",
-    "shortfall",
-    "t_distance",
-]
+from tasks.errors import InfeasibleError
 
 Flags = npt.NDArray[np.bool_]
 
@@ -77,27 +57,23 @@ class Requirement(Protocol):
         """
 
 
-def shortfall(requirement: Requirement, counts: Counts) -> str:
-    """Say what is asked and what can be reached, for a table that breaks a requirement as one group.
+def refuse_unreachable(requirement: Requirement, counts: Counts) -> None:
+    """Refuse a requirement that not even all records as one group satisfy.
 
     Parameters
     ----------
     requirement
-        What the table does not satisfy.
+        What is asked.
     counts : ndarray of shape (values,)
         How often each value occurs in the table.
 
-    Returns
-    -------
-    str
-        One or more sentences, without any value of the data.
-
-    Examples
-    --------
-    >>> shortfall(Of("diagnosis", 0, 2, DistinctDiversity(3)), np.array([5, 1]))
-    "Column 'diagnosis': l = 3 (distinct) is asked, but only l = 2 can be reached: it has 2 values."
+    Raises
+    ------
+    InfeasibleError
+        Saying what is asked and what can be reached, a line each, without any value of the data.
     """
-    return requirement.shortfall(counts[None, :])
+    if not requirement.holds(counts[None, :])[0]:
+        raise InfeasibleError(requirement.shortfall(counts[None, :]))
 
 
 @dataclass(frozen=True)
@@ -308,8 +284,11 @@ class All:
 
     def shortfall(self, counts: Counts) -> str:
         """Say what can be reached of each that fails, for counts of shape (1, values)."""
-        failing = [one for one in self.requirements if not one.holds(counts)[0]]
-        return " ".join(requirement.shortfall(counts) for requirement in failing)
+        return "\n".join(requirement.shortfall(counts) for requirement in self.failing(counts))
+
+    def failing(self, counts: Counts) -> list[Requirement]:
+        """Return the requirements that some group fails, for counts of shape (groups, values)."""
+        return [requirement for requirement in self.requirements if not requirement.holds(counts).all()]
 
 
 def _number(count: int, noun: str) -> str:

@@ -81,10 +81,10 @@ def _unknown_columns(config: Config, names: Sequence[str], roles: dict[str, list
 def _wrong_roles(config: Config, names: Sequence[str], roles: dict[str, list[str]]) -> Iterator[str]:
     for name, used in roles.items():
         if len(used) > 1:
-            yield f"column {name!r}: has more than one role ({', '.join(used)})"
+            yield f"column {name!r}: has more than one role ({', '.join(used)}): keep one"
     for name in names:
         if name not in roles and config.columns.features != "rest":
-            yield f"column {name!r}: has no role: add it to features, identifiers or drop"
+            yield f"column {name!r}: has no role: add it to features, sensitive, identifiers or drop"
 
 
 def _check_features(config: Config, features: Sequence[str]) -> None:

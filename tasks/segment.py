@@ -1,7 +1,7 @@
-"""Step 3: cut the rows into segments, within which every fragment is anonymized (paper, section 5).
+"""Step 4: cut the rows into segments, within which every fragment is anonymized (paper, section 5).
 
-A segment is left whole by every fragment: an equivalence class never reaches over two of them. The
-tree of cuts is grown top-down, level by level, many nodes at a time.
+All fragments cut their records into these segments first, whose numbers nobody else ever sees. The tree of
+cuts is grown top-down, level by level, many nodes at a time.
 """
 
 import math
@@ -18,12 +18,11 @@ import numpy.typing as npt
 from tasks.chunks import Batch, batches
 from tasks.config import Config, Diversity
 from tasks.domain import Domain
-from tasks.errors import InfeasibleError
 from tasks.gains import Block, Nodes, Sizes, Table, best_cuts, may_be_cut, x_log_x
 from tasks.mutual_information import discretise
 from tasks.one_segment import Part, one_segment_suffices
 from tasks.protection import read_protection
-from tasks.requirements import Requirement, shortfall
+from tasks.requirements import Requirement, refuse_unreachable
 from tasks.steps import step
 from tasks.store import open_store, write_table
 from tasks.tables import (
@@ -77,8 +76,7 @@ def segment(
     """
     attributes = np.ascontiguousarray(classes.reshape(len(classes), -1).T)
     counts = np.bincount(attributes.ravel())[None, :]
-    if not requirement.holds(counts)[0]:
-        raise InfeasibleError(shortfall(requirement, counts[0]))
+    refuse_unreachable(requirement, counts[0])
     table = Table(requirement, smallest, int(attributes[0].max()) + 1, x_log_x(len(codes)))
     nodes = Nodes(np.array([len(codes)]), np.zeros(1, dtype=np.int64), counts)
     blocks = [Block(nodes, np.arange(len(codes), dtype=np.int32), _bins(codes, domains), attributes)]
@@ -194,6 +192,7 @@ def _segments(connection: duckdb.DuckDBPyConnection, config: Config, whole: Part
     t alone asks nothing of a segment's class values: one segment leaves every equivalence class most room.
     """
     minimum, privacy = config.segmentation.min_segment, config.privacy
+    refuse_unreachable(whole.requirement, np.bincount(whole.places.ravel()))
     if minimum is not None:
         return segment(*whole, Sizes(minimum, 1))
     only_t = privacy.l is None and not config.columns.sensitive

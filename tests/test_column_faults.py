@@ -115,8 +115,8 @@ def test_a_sensitive_attribute_has_no_other_role_and_no_type(refused):
     columns = {"sensitive": ["s", "class", "gone"], "drop": ["s"], "types": {"s": "numeric"}}
     assert refused(table([CANARY, "v"]), ConfigurationError, columns=columns) == [
         "columns.sensitive: the table has no column 'gone'",
-        "column 'class': has more than one role (class, sensitive)",
-        "column 's': has more than one role (sensitive, drop)",
+        "column 'class': has more than one role (class, sensitive): keep one",
+        "column 's': has more than one role (sensitive, drop): keep one",
     ]
     columns = {"types": {"s": "categorical"}}
     assert refused(table([CANARY, "v"]), ConfigurationError, columns=columns) == [
@@ -127,7 +127,7 @@ def test_a_sensitive_attribute_has_no_other_role_and_no_type(refused):
 def test_a_sensitive_attribute_is_no_feature(refused):
     columns = {"features": ["x", "s"]}
     assert refused(table([CANARY, "v"]), ConfigurationError, columns=columns) == [
-        "column 's': has more than one role (sensitive, features)"
+        "column 's': has more than one role (sensitive, features): keep one"
     ]
     assert refused({"s": [CANARY] * 4, "class": list("abab")}, ConfigurationError) == [
         "columns.features: no column is left to be a feature"

@@ -189,18 +189,18 @@ def test_l_and_t_can_be_asked_for(privacy):
 @pytest.mark.parametrize(
     ("privacy", "told"),
     [
-        ({"l": 1}, "privacy.l: Input should be greater than 1"),
+        ({"l": 1}, "privacy.l: must be above 1"),
         ({"l": "many"}, "privacy.l: must be a number"),
-        ({"t": 1}, "privacy.t: Input should be less than 1"),
-        ({"t": -0.1}, "privacy.t: Input should be greater than or equal to 0"),
-        ({"l": 2, "l_model": "recursive", "c": 0}, "privacy.c: Input should be greater than 0"),
+        ({"t": 1}, "privacy.t: must be below 1"),
+        ({"t": -0.1}, "privacy.t: must be at least 0"),
+        ({"l": 2, "l_model": "recursive", "c": 0}, "privacy.c: must be above 0"),
         (
             {"l": 2, "l_model": "some"},
-            "privacy.l_model: Input should be 'distinct', 'entropy' or 'recursive'",
+            "privacy.l_model: must be 'distinct', 'entropy' or 'recursive'",
         ),
         (
             {"t": 0.1, "t_distance": "far"},
-            "privacy.t_distance: Input should be 'equal', 'ordered' or 'hierarchical'",
+            "privacy.t_distance: must be 'equal', 'ordered' or 'hierarchical'",
         ),
         ({"l": 2, "c": 1}, 'privacy: c is needed with l_model = "recursive", and only there'),
         (

@@ -71,6 +71,11 @@ def test_a_root_is_added_where_the_last_level_is_none(file, content, paths):
     assert read_hierarchy(file(content)).paths(["a", "b"]) == paths
 
 
+def test_commas_in_place_of_semicolons_are_told(file):
+    with pytest.raises(ConfigurationError, match="has commas and no semicolon"):
+        read_hierarchy(file("a,x\nb,y\n"))
+
+
 def test_levels_that_make_every_distance_less_are_refused(file):
     with pytest.raises(ConfigurationError, match="2 levels are common to all values"):
         read_hierarchy(file("a;x;*;*\nb;y;*;*\n"))

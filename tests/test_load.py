@@ -480,9 +480,9 @@ def test_all_faults_of_roles_are_told_together(write):
     }
     told = message(ConfigurationError, table, columns=columns).splitlines()
     assert sorted(told) == [
-        "column 'x': has more than one role (drop, features)",
-        "column 'y': has no role: add it to features, identifiers or drop",
-        "column 'z': has no role: add it to features, identifiers or drop",
+        "column 'x': has more than one role (drop, features): keep one",
+        "column 'y': has no role: add it to features, sensitive, identifiers or drop",
+        "column 'z': has no role: add it to features, sensitive, identifiers or drop",
         "columns.features: the table has no column 'gone'",
         "columns.identifiers: the table has no column 'lost'",
         "columns.types: the table has no column 'none'",

@@ -10,21 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from tasks.closeness import Hierarchy, t_distance
+from tasks.diversity import distinct_level, entropy_level, recursive_level
+from tasks.errors import InfeasibleError
 from tasks.requirements import (
     All,
     AllValues,
     DistinctDiversity,
     EntropyDiversity,
-    Hierarchy,
     KAnonymity,
     Of,
     RecursiveDiversity,
     TCloseness,
-    distinct_level,
-    entropy_level,
-    recursive_level,
-    shortfall,
-    t_distance,
+    refuse_unreachable,
 )
 
 quick = settings(deadline=None, max_examples=100)
@@ -256,16 +254,19 @@ FAILURES = [
 @pytest.mark.parametrize("requirement, counts, told", FAILURES)
 def test_a_shortfall_says_what_is_asked_and_what_can_be_reached(requirement, counts, told):
     assert not requirement.holds(np.array([counts]))[0]
-    assert shortfall(requirement, np.array(counts)) == told
+    with pytest.raises(InfeasibleError) as refused:
+        refuse_unreachable(requirement, np.array(counts))
+    assert str(refused.value) == told
     assert str(requirement) == told.split(" is asked")[0]
 
 
 def test_a_shortfall_names_the_columns_and_leaves_out_what_holds():
     k, low = Of("class", 0, 2, KAnonymity(9)), Of("illness", 2, 4, DistinctDiversity(3))
     fine = Of("class", 0, 2, DistinctDiversity(2))
-    told = shortfall(All((k, fine, low)), np.array([4, 4, 7, 1]))
-    assert told == (
-        "k = 9 is asked, but the table has 8 records. Column 'illness': l = 3 (distinct) is asked, "
+    with pytest.raises(InfeasibleError) as refused:
+        refuse_unreachable(All((k, fine, low)), np.array([4, 4, 7, 1]))
+    assert str(refused.value) == (
+        "k = 9 is asked, but the table has 8 records.\nColumn 'illness': l = 3 (distinct) is asked, "
         "but only l = 2 can be reached: it has 2 values."
     )
     assert str(All((k, low))) == "k = 9 of 'class', l = 3 (distinct) of 'illness'"

@@ -96,10 +96,13 @@ def count_classes(connection: duckdb.DuckDBPyConnection, csv: Sequence[Groups]) 
     csv
         The groups of each fragment's CSV file; each has a class column.
     """
-    values = " UNION ".join(f"SELECT {groups.class_column} AS class FROM {groups.table}" for groups in csv)
+    values = " UNION ALL ".join(
+        f"SELECT {groups.class_column} AS class FROM {groups.table}" for groups in csv
+    )
     connection.execute(f"""
         CREATE OR REPLACE TEMP TABLE class_values AS
-        SELECT class, row_number() OVER (ORDER BY class) - 1 AS code FROM ({values}) WHERE class <> ''""")
+        SELECT class, row_number() OVER (ORDER BY class) - 1 AS code
+        FROM (SELECT DISTINCT class FROM ({values}) WHERE class <> '')""")
     number = int(connection.execute("SELECT count(*) FROM class_values").fetchall()[0][0])
     whole = _whole_numbers(csv)
     for fragment, groups in enumerate(csv, 1):
