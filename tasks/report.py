@@ -1,4 +1,4 @@
-"""Step 13, the report: one page that tells an auditor what was published, what holds, and what does not follow."""
+"""Step 13, the report: a page that tells an auditor what was published, what holds and what does not."""
 
 import math
 from collections.abc import Mapping, Sequence
