@@ -88,11 +88,12 @@ def _in_words(manifest: Manifest) -> list[str]:
 
 def _published_in_words(manifest: Manifest) -> str:
     features = [len(fragment["features"]) for fragment in manifest["fragments"]]
+    of_each = f"{_listed(features)} feature{'' if features == [1] else 's'}"
     sensitive = len(manifest["sensitive"])
     beside = f" and {_count(sensitive, 'sensitive attribute')}" if sensitive else ""
     return (
-        f"{manifest['records']:,} records with {sum(features)} features{beside} were published "
-        f"as {_count(len(features), 'fragment')} of {_listed(features)} features, "
+        f"{manifest['records']:,} records with {_count(sum(features), 'feature')}{beside} were published "
+        f"as {_count(len(features), 'fragment')} of {of_each}, "
         f"each with the class {manifest['class']!r}."
     )
 
@@ -101,7 +102,7 @@ def _classes_in_words(manifest: Manifest) -> str:
     k = manifest["guarantees"]["k"]
     return (
         "In every fragment, each combination of released feature values belongs to at least "
-        f"{k['achieved']} records (asked: {k['asked']})."
+        f"{k['achieved']:,} records (asked: {k['asked']:,})."
     )
 
 
@@ -121,18 +122,18 @@ def _joins_in_words(manifest: Manifest) -> list[str]:
     if delta["achieved"] is not None:
         words = (
             "Class values are published once per combination; of all class counts there can be, at least "
-            f"{_floored(delta['achieved'])} join to {k} rows or more (asked: {delta['asked']:.1%})."
+            f"{_floored(delta['achieved'])} join to {k:,} rows or more (asked: {delta['asked']:.1%})."
         )
     elif safe_only_within_segments(manifest):
         words = (
             "Within the segments that records were cut into, joining fragments on the class never isolates "
-            f"fewer than {k} rows; of all {joins['choices']:,} possible joins, across segments too, the "
-            f"smallest holds {joins['smallest_join']}, and no record stands behind those below {k}."
+            f"fewer than {k:,} rows; of all {joins['choices']:,} possible joins, across segments too, the "
+            f"smallest holds {joins['smallest_join']:,}, and no record stands behind those below {k:,}."
         )
     elif joins["smallest_join"] is not None and joins["smallest_join"] >= k:
         words = (
-            f"Joining fragments on the class never isolates fewer than {k} rows: the smallest join "
-            f"of {joins['choices']:,} possible ones holds {joins['smallest_join']}."
+            f"Joining fragments on the class never isolates fewer than {k:,} rows: "
+            f"{_smallest_of(joins['choices'])} holds {joins['smallest_join']:,}."
         )
     else:
         return []
@@ -152,6 +153,10 @@ def _cost_in_words(manifest: Manifest) -> str:
     )
 
 
+def _smallest_of(choices: int) -> str:
+    return "the only possible join" if choices == 1 else f"the smallest of {choices:,} possible joins"
+
+
 def _floored(share: float) -> str:
     """Return a share as a percentage that is never too large."""
     return f"{math.floor(share * 1000) / 10}%"
@@ -162,5 +167,5 @@ def _count(number: int, noun: str) -> str:
 
 
 def _listed(numbers: list[int]) -> str:
-    texts = [str(number) for number in numbers]
+    texts = [f"{number:,}" for number in numbers]
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

@@ -15,7 +15,9 @@ def test_the_summary_says_how_diverse_the_protected_attributes_are():
     assert (
         "In every such group (an equivalence class) the class attribute and each sensitive attribute take at "
         "least 3 different values (distinct l-diversity; asked 2, achieved 3). "
-        "This is promised for each fragment by itself"
+        "This is promised for each fragment by itself. Of fragments taken together, this is: whichever are "
+        "joined on the class, the join of the groups that a record is in holds at least 2 different class "
+        "values."
     ) in words("distinct")
     assert (
         "the class attribute is at least as diverse as 2.345678 equally frequent values "
@@ -152,4 +154,42 @@ def test_affinity_counts_features_only():
 def test_the_limits_of_l_and_t_are_told(variant, limit):
     text = words(variant).partition("What is not promised")[2]
     assert limit in text
-    assert ("does not limit this: it holds for each fragment by itself" in text) == (variant != "equal")
+
+
+@pytest.mark.parametrize(
+    ("variant", "limited", "unlimited"),
+    [
+        ("distinct", True, None),
+        ("hierarchical", True, "t"),
+        ("recursive", False, "l"),
+        ("ordered", False, "t"),
+        ("equal", False, None),
+        ("entropy", False, None),
+    ],
+)
+def test_distinct_l_is_promised_for_fragments_taken_together_and_nothing_else(variant, limited, unlimited):
+    text = words(variant)
+    assert ("Of fragments taken together, this is: whichever are joined" in text) == limited
+    assert ("Such a join is promised to hold at least 2 different class values" in text) == limited
+    assert ("It is promised that at least 2 different class values are left" in text) == limited
+    assert ("not for fragments taken together" in text) == (variant in ("recursive", "ordered"))
+    limit = "does not limit this: it holds for each fragment by itself"
+    assert (f"What is promised for {unlimited} {limit}" in text) == (limit in text) == (unlimited is not None)
+
+
+def test_what_records_own_joins_tell_is_not_limited_by_what_was_asked_of_each_class():
+    text = Page(render_report(segmented(VARIANTS["ordered"]))).text
+    assert "What such a join tells of the class is not limited by the t of each EC:" in text
+    assert "not limited by the l of each EC:" in words("recursive")
+    assert "what else it tells of the class is not limited by the t of each EC:" in words("hierarchical")
+
+
+def test_there_can_be_a_single_segment():
+    assert "There can be a single segment, of all records; how many there are is not" in words("distinct")
+
+
+@pytest.mark.parametrize(("smallest_join", "told", "proven"), [(4, "40", True), (1234, "1,234", False)])
+def test_joins_within_segments_hold_what_all_joins_hold(smallest_join, told, proven):
+    text = Page(render_report(segmented(VARIANTS["distinct"], smallest_join))).text
+    assert f"that have records of one segment none or at least 40 at least {told} the files and" in text
+    assert ("a bound that was proven: the smallest of them can hold more" in text) == proven
