@@ -78,11 +78,12 @@ def release(
 
 
 @app.command
-def audit(folder: Path) -> None:
+def audit(folder: Path, *, store: Path | None = None) -> None:
     """Check a published folder from its files alone; print true or false per promise.
 
     ```
     unjoin audit releases/breast_cancer/latest
+    unjoin audit releases/patients/latest --store workspace/patients-20261127T030000Z-1a2b3c/store.duckdb
     ```
 
     Exit codes: 0 every promise holds, 1 one does not, 2 the folder cannot be read.
@@ -91,11 +92,13 @@ def audit(folder: Path) -> None:
     ----------
     folder
         A published folder: the one with release.json.
+    store
+        The private store of the run, if its workspace was kept: joins within segments are checked too.
     """
     from flows.audit import audit as check  # noqa: PLC0415
     from flows.terminal import print_outcomes  # noqa: PLC0415
 
-    verdict = check(folder)
+    verdict = check(folder, store)
     print_outcomes(verdict.promises)
     if not verdict.success:
         sys.exit(1)

@@ -32,6 +32,13 @@ FIRST = Fragment(
 SECOND = Fragment({"weight": "integer"}, [one_class(0, {"a": 2, "b": 3}), one_class(1, {"a": 4, "b": 2})])
 MEMBERS = [0] * 5 + [1] * 6, [0] * 5 + [1] * 6
 SEGMENTS = [0] * 5 + [1] * 6
+WITHIN = {
+    "at_least": 5,
+    "l": 2,
+    "sensitive": [{"column": "diag", "l": 3}],
+    "of_records": {"l": None, "t": None},
+}
+"""What joins within these segments hold, without the figures of records' joins."""
 
 
 PROTECTIONS = [

@@ -5,6 +5,7 @@ import hashlib
 import itertools
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -158,13 +159,19 @@ def build(
     delta=None,
     protection=NOTHING,
     scope="all",
+    within=None,
 ) -> Release:
-    """Return a release of these fragments; class values are per class where a delta is given."""
+    """Return a release of these fragments; class values are per class where a delta is given.
+
+    With l or t it is a draft, unless figures of joins within segments are given.
+    """
     tables = [table_of(fragment, class_attribute, per_class=delta is not None) for fragment in fragments]
     manifest = manifest_of(fragments, k, class_attribute, delta)
     if protection.is_asked:
         add_protection(manifest, fragments, tables, protection)
-    manifest["joins"]["scope"] = scope
+    manifest["joins"] |= {"scope": scope, "within_segments": within}
+    if protection.is_asked and within is None:
+        manifest["validation"]["success"] = None
     return Release(manifest, tables)
 
 
@@ -198,6 +205,7 @@ def manifest_of(fragments: Sequence[Fragment], k: int, class_attribute: str, del
     sizes = [[sum(each.counts.values()) for each in fragment.classes] for fragment in fragments]
     records = sum(sizes[0])
     joins = [None, None] if delta is not None else smallest(fragments)
+    changed = [0] * len(fragments) if delta is not None else changes(fragments)
     entries = [
         {
             "csv": f"fragment_{number}.csv",
@@ -218,7 +226,7 @@ def manifest_of(fragments: Sequence[Fragment], k: int, class_attribute: str, del
         "records": records,
         "class": class_attribute,
         "class_values": "per_record" if delta is None else "per_class",
-        "enforcement": "none" if delta is None else "delta_selectivity",
+        "enforcement": "delta_selectivity" if delta is not None else "naive" if any(changed) else "none",
         "columns": [
             {"name": name, "kind": kind, "fragment": number}
             for number, fragment in enumerate(fragments, 1)
@@ -244,7 +252,11 @@ def manifest_of(fragments: Sequence[Fragment], k: int, class_attribute: str, del
             "scope": "all",
             "within_segments": None,
         },
-        "changed_class_values": {"total": 0, "share": 0.0, "per_fragment": [0] * len(fragments)},
+        "changed_class_values": {
+            "total": sum(changed),
+            "share": sum(changed) / (records * len(fragments)),
+            "per_fragment": changed,
+        },
         "suppressed_records": 0,
         "measures": {"information_loss": {"fragmented": 0.25, "unfragmented": 0.5}},
         "limits": {"max_information_loss": None, "max_changed_class_values": None},
@@ -252,6 +264,14 @@ def manifest_of(fragments: Sequence[Fragment], k: int, class_attribute: str, del
         "versions": {},
         "validation": {"success": True, "path": "validation"},
     }
+
+
+def changes(fragments: Sequence[Fragment]) -> list[int]:
+    """Return how many class values of each fragment were changed, if none of the first one's were."""
+    first, *others = (
+        sum((Counter(each.counts) for each in fragment.classes), Counter()) for fragment in fragments
+    )
+    return [0, *((first - other).total() for other in others)]
 
 
 def add_protection(

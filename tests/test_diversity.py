@@ -12,7 +12,7 @@ import pytest
 
 from flows.audit import audit
 from flows.release import release
-from tasks.errors import InfeasibleError
+from tasks.errors import InfeasibleError, InputError
 from tasks.read_config import parse_config
 
 K = 8
@@ -165,6 +165,9 @@ def test_joining_the_chunks_of_a_segment_leaves_k_rows_and_l_values(tmp_path, ta
     """Theorem 5.1, with the records of every chunk really joined."""
     folder = publish(tmp_path, table, {"l": 2}, SENSITIVE, fragmentation={"fragments": 3})
     (store,) = (tmp_path / "workspace").glob("*/store.duckdb")
+    verdict = audit(folder, store)
+    assert verdict.success
+    assert "segments" in {outcome.name for outcome in verdict.promises}
     with duckdb.connect(store, read_only=True) as connection:
         members = connection.execute("FROM members").df()
         segments = connection.execute("FROM segments").df()["segment"]
@@ -282,3 +285,14 @@ def test_fragments_without_a_sensitive_attribute_hold_all_class_values_too(tmp_p
     assert_audited(folder, table)
     for lines, features in fragments(folder):
         assert (lines.groupby(features)["grade"].nunique() == table["grade"].nunique()).all()
+
+
+def test_an_audit_refuses_drafts_and_stores_that_are_not_there(tmp_path, table):
+    folder = publish(tmp_path, table, {"l": 2})
+    with pytest.raises(InputError, match="there is no such store"):
+        audit(folder, tmp_path / "store.duckdb")
+    manifest = json.loads((folder / "release.json").read_text())
+    manifest["validation"]["success"] = None
+    (folder / "release.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match="is a draft"):
+        audit(folder)

@@ -121,8 +121,46 @@ def test_a_changed_class_value_that_opens_a_join(crossing, tmp_path):
     for rows in (crossing.tables[0].csv, crossing.tables[0].parquet):
         rows[4][-1] = "c"
     verdict = check(crossing, tmp_path)
-    assert broken(verdict) == {"joins", "manifest"}
+    assert broken(verdict) == {"classes", "joins", "manifest"}
     assert verdict.figures.smallest_join == 1
+
+
+TOTALS = "class totals of fragments differ by more than changed class values explain"
+
+
+@pytest.mark.parametrize(
+    ("changed", "kept"), [([0, 3, 1], True), ([1, 2, 0], True), ([0, 2, 1], False), ([2, 0, 0], False)]
+)
+def test_class_totals_differ_by_changed_class_values_only(changed, kept, tmp_path):
+    counts = {"a": 8, "b": 5, "c": 5}, {"a": 5, "b": 6, "c": 7}, {"a": 7, "b": 6, "c": 5}
+    release = build([one_feature(name, each) for name, each in zip("xyz", counts, strict=True)], k=5)
+    assert release.manifest["changed_class_values"]["per_fragment"] == [0, 3, 1]
+    total = sum(changed)
+    release.manifest["changed_class_values"] = {
+        "total": total,
+        "share": total / 54,
+        "per_fragment": changed,
+    }
+    verdict = check(release, tmp_path)
+    assert broken(verdict) == (set() if kept else {"classes"})
+    assert any(TOTALS in outcome.achieved for outcome in verdict.promises) != kept
+    assert any("unexplained" in document.suite for document in verdict.documents)
+
+
+def test_class_totals_per_class_are_no_records(tmp_path):
+    release = build([one_feature("x", {"a": 6}), one_feature("y", {"a": 3, "b": 3})], k=5, delta=0.5)
+    assert "classes" not in broken(check(release, tmp_path))
+
+
+@pytest.mark.parametrize(("enforcement", "fragments"), [("none", 2), ("dependency_graph", 1)])
+def test_nothing_is_changed_without_enforcement_or_other_fragments(enforcement, fragments, tmp_path):
+    release = build([FIRST, SECOND][:fragments], k=5)
+    per_fragment = [1, *[0] * (fragments - 1)]
+    changed = {"total": 1, "share": 1 / 15 / fragments, "per_fragment": per_fragment}
+    release.manifest |= {"enforcement": enforcement, "changed_class_values": changed}
+    release.write(tmp_path)
+    with pytest.raises(InputError, match="changed only by an enforcement"):
+        read_promises(tmp_path)
 
 
 def test_a_class_split_below_k(two, tmp_path):

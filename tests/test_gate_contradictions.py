@@ -1,9 +1,21 @@
 """A manifest that no release with l or t can have is refused, without a value of the data in the message."""
 
+import copy
 import json
+from dataclasses import replace
 
 import pytest
-from protected_release import DISTINCT, FIRST, PROTECTIONS, SECOND, change, check, one_class
+from protected_release import (
+    DISTINCT,
+    FIRST,
+    PROTECTIONS,
+    SECOND,
+    TREE,
+    WITHIN,
+    change,
+    check,
+    one_class,
+)
 from published_folder import Fragment, Protection, build
 
 from tasks.errors import InputError
@@ -18,9 +30,10 @@ def write_manifest(release, folder):
 
 @pytest.fixture
 def two():
-    return build([FIRST, SECOND], k=5, protection=DISTINCT)
+    return build([FIRST, SECOND], k=5, protection=DISTINCT, within=copy.deepcopy(WITHIN))
 
 
+ASKED = [*PROTECTIONS, DISTINCT, Protection(t=0.5, t_distance="equal")]
 CONTRADICTIONS = {
     "l without a model": (0, ["guarantees", "l_model", "asked"], None),
     "a model without l": (0, ["guarantees", "l", "asked"], None),
@@ -69,14 +82,36 @@ CONTRADICTIONS = {
     "figures of segments without attributes": (
         0,
         ["joins", "within_segments"],
-        {"at_least": 5, "l": 2, "sensitive": []},
+        WITHIN | {"sensitive": []},
     ),
+    "no figures of segments": (0, ["joins", "within_segments"], None),
+    "fewer than k rows": (0, ["joins", "within_segments", "at_least"], 4),
+    "fewer than l class values": (0, ["joins", "within_segments", "l"], 1),
+    "no number of class values": (0, ["joins", "within_segments", "l"], None),
+    "fewer than l sensitive values": (0, ["joins", "within_segments", "sensitive", 0, "l"], 1),
+    "fewer than l sensitive values, by entropy": (1, ["joins", "within_segments", "sensitive", 0, "l"], 1),
+    "no number of sensitive values": (1, ["joins", "within_segments", "sensitive", 0, "l"], None),
+    "t of records unasked": (3, ["joins", "within_segments", "of_records", "t"], 0.1),
+    "l of records unasked": (4, ["joins", "within_segments", "of_records", "l"], 2),
+    "no l achieved": (0, ["guarantees", "l", "achieved"], None),
+    "no t achieved": (0, ["guarantees", "t", "achieved"], None),
+    "no model achieved": (0, ["guarantees", "l_model", "achieved"], None),
+    "no distance achieved": (0, ["guarantees", "t_distance", "achieved"], None),
+    "no c achieved": (2, ["guarantees", "c", "achieved"], None),
+    "less than l achieved": (1, ["guarantees", "l", "achieved"], 1.499998),
+    "more than t achieved": (0, ["guarantees", "t", "achieved"], 0.500002),
+    "a root on two levels": (
+        2,
+        ["protected", 1, "hierarchy"],
+        {"SECRET": ["x", "*", "*"], "2": ["y", "*", "*"]},
+    ),
+    "nothing but a root": (2, ["protected", 1, "hierarchy"], {"SECRET": ["*"] * 50, "2": ["*"] * 50}),
 }
 
 
 @pytest.mark.parametrize(("asked", "place", "value"), CONTRADICTIONS.values(), ids=CONTRADICTIONS)
 def test_a_manifest_that_contradicts_itself_is_refused(asked, place, value, tmp_path):
-    release = build([FIRST, SECOND], k=5, protection=[*PROTECTIONS, DISTINCT][asked])
+    release = build([FIRST, SECOND], k=5, protection=ASKED[asked], within=copy.deepcopy(WITHIN))
     change(release.manifest, place, value)
     write_manifest(release, tmp_path)
     with pytest.raises(InputError, match=r"release\.json") as refused:
@@ -112,3 +147,30 @@ def test_a_draft_states_nothing_of_its_fragments(two, tmp_path):
     for entry in two.manifest["fragments"]:
         entry["protected"] = []
     assert check(two, tmp_path).success
+
+
+def test_what_is_not_asked_need_not_be_reached(tmp_path):
+    figures = [("at_least", None), ("l", 0)]
+    asked = Protection(t=0.5, t_distance="equal")
+    within = WITHIN | dict(figures) | {"sensitive": [{"column": "diag", "l": 0}]}
+    assert check(build([FIRST, SECOND], k=5, protection=asked, within=within), tmp_path).success
+
+
+def test_levels_and_distances_are_stated_rounded(tmp_path):
+    release = build([FIRST, SECOND], k=5, protection=PROTECTIONS[1], within=WITHIN)
+    for name, beside in (("l", 5e-7), ("t", -5e-7)):
+        stated = release.manifest["guarantees"][name]
+        stated["asked"] = stated["achieved"] + beside
+    write_manifest(release, tmp_path)
+    read_promises(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "tree", [{"1": ["*", "*"]}, {"1": ["all", "*"], "2": ["all", "*"]}, {"1": ["*"], "2": ["*"]}, TREE]
+)
+def test_values_that_occur_may_share_a_lower_level(tree, tmp_path):
+    asked = replace(PROTECTIONS[2], hierarchies=PROTECTIONS[2].hierarchies | {"diag": TREE})
+    release = build([FIRST, SECOND], k=5, protection=asked, within=WITHIN)
+    release.manifest["protected"][1]["hierarchy"] = tree
+    write_manifest(release, tmp_path)
+    read_promises(tmp_path)

@@ -187,7 +187,7 @@ def test_of_many_fragments_pairs_and_all_are_joined():
     assert gathered(ecs[:1] * 5, [label] * 5, [{"diversity": MODELS[0]}]) == [(2, None)]
 
 
-@pytest.mark.parametrize(("figure", "lie"), [("l", 3), ("t", 0.39)])
+@pytest.mark.parametrize(("figure", "lie"), [("l", 1), ("t", 0.39)])
 def test_a_lie_is_found_beside_the_store_only(figure, lie, tmp_path):
     counts = {"a": 6, "b": 2}, {"a": 2, "b": 6}
     fragments = [two_classes(*counts)[0]._replace(features={name: "integer"}) for name in "xy"]

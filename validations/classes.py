@@ -10,6 +10,10 @@ class ExpectEveryRecordToHaveItsClass(ExpectNoDeviation):
     """Whether no record's class cell is blank."""
 
 
+class ExpectClassTotalsToDifferByChangesOnly(ExpectNoDeviation):
+    """Whether the class totals of fragments differ by no more than changed class values explain."""
+
+
 class ExpectEveryClassToListItsValuesOnce(ExpectNoDeviation):
     """Whether every equivalence class lists at least one class value and none of them twice."""
 
@@ -26,19 +30,44 @@ def finding(promises: Promises, evidence: Evidence) -> Finding:
 def _per_record(evidence: Evidence, promises: Promises) -> Finding:
     files = evidence.files
     blank = [file.class_cells.blank if file.class_cells else None for file in files]
+    numbers = range(1, len(promises.fragments) + 1)
+    unexplained = [_unexplained(promises, evidence, number) for number in numbers for _ in ("csv", "parquet")]
+    achieved = _in_words(blank, "blank class cell", "blank class cells")
+    if any(unexplained):
+        achieved += "; class totals of fragments differ by more than changed class values explain"
     return Finding(
         name="classes",
-        title="Every record has its class value",
-        asked="no blank class cell",
-        achieved=_in_words(blank, "blank class cell", "blank class cells"),
-        evidence=evidence_frame([file.file for file in files], blank=blank),
+        title="Every record has its class value, the same in all fragments but for those changed",
+        asked="no blank class cell; class totals of fragments that differ by no more than changed class "
+        "values explain",
+        achieved=achieved,
+        evidence=evidence_frame([file.file for file in files], blank=blank, unexplained=unexplained),
         lines=2 * len(promises.fragments),
         judgements=(
             ExpectEveryRecordToHaveItsClass(
                 column="blank", max_value=0, description="No record's class cell is blank."
             ),
+            ExpectClassTotalsToDifferByChangesOnly(
+                column="unexplained",
+                max_value=0,
+                description="Class totals of fragments differ by no more than changed class values explain.",
+            ),
         ),
         query=queries.blank_classes(promises),
+    )
+
+
+def _unexplained(promises: Promises, evidence: Evidence, number: int) -> int | None:
+    """Return by how much a fragment's class totals differ from another's beyond the changes in both."""
+    if evidence.changes is None:
+        return None
+    return max(
+        (
+            max(0, changes - sum(promises.changed[each - 1] for each in pair))
+            for pair, changes in evidence.changes.items()
+            if number in pair
+        ),
+        default=0,
     )
 
 

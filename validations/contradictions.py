@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tasks.errors import InputError
+from validations.achievements import unachieved
 from validations.stated import Manifest, StatedFragment, StatedGuarantees, StatedProtection
 
 ROUNDING = 1e-6
@@ -31,6 +32,7 @@ def _contradictions(manifest: Manifest) -> Iterator[str]:
     yield from _of_protection(manifest)
     yield from _of_figures(manifest)
     yield from _of_joins(manifest)
+    yield from unachieved(manifest)
 
 
 def _of_columns(manifest: Manifest) -> Iterator[str]:
@@ -64,6 +66,8 @@ def _of_class_values(manifest: Manifest) -> Iterator[str]:
     cells = manifest.records * fragments
     if abs(changed.share * cells - changed.total) > ROUNDING * cells:
         yield "`changed_class_values.share` is not the total's share of all class values"
+    if changed.total > 0 and (manifest.enforcement == "none" or fragments == 1):
+        yield "class values are changed only by an enforcement, and only in several fragments"
 
 
 def _of_guarantees(stated: StatedGuarantees) -> Iterator[str]:
@@ -126,6 +130,8 @@ def _of_grounds(stated: StatedProtection, distance: str | None) -> Iterator[str]
         yield "`hierarchy` is stated exactly where distances are hierarchical"
     if hierarchy is not None and not _is_tree(list(hierarchy.values())):
         yield "`hierarchy` is no tree: values have as many levels, ancestors one parent, all the same root"
+    elif hierarchy is not None and _repeats_its_root(list(hierarchy.values())):
+        yield "`hierarchy` has its root on more than one level, which makes distances small"
 
 
 def _is_tree(paths: list[list[str]]) -> bool:
@@ -138,6 +144,11 @@ def _is_tree(paths: list[list[str]]) -> bool:
     return len(set(levels[-1])) == 1 and all(
         len(set(zip(level, above, strict=True))) == len(set(level)) for level, above in pairwise(levels)
     )
+
+
+def _repeats_its_root(paths: list[list[str]]) -> bool:
+    """Return whether the last two levels of a tree have the same single name for several values."""
+    return len(paths) > 1 and all(path[-2:-1] == path[-1:] for path in paths)
 
 
 def _of_figures(manifest: Manifest) -> Iterator[str]:

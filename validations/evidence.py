@@ -171,12 +171,16 @@ class Evidence:
         What the private store shows of segments; None where it is not there or there are none.
     undeclared
         How many entries of the folder no release has or the promises do not name.
+    changes
+        Fewest class values that must have been changed in each two fragments together, by their numbers
+        from 1; None if not found.
     """
 
     fragments: tuple[FragmentEvidence, ...]
     joins: JoinEvidence
     segments: SegmentEvidence | None
     undeclared: int
+    changes: dict[tuple[int, int], int] | None
 
     @property
     def files(self) -> tuple[FileEvidence, ...]:

@@ -18,6 +18,7 @@ from validations.agreement import agreement
 from validations.cell_grammar import KIND_TYPES, MACROS
 from validations.class_counts import ClassCounts, TooCostlyError, count_classes
 from validations.class_joins import SmallestJoin, smallest_join
+from validations.class_totals import fewest_changes
 from validations.evidence import Evidence, FileEvidence, FragmentEvidence, JoinEvidence
 from validations.groups import (
     Groups,
@@ -81,6 +82,7 @@ def gather_evidence(folder: Path, promises: Promises, store: Path | None = None)
             joins=_gather_joins(connection, csv_groups, fragments, promises),
             segments=_gather_segments(connection, csv_groups, fragments, promises, store),
             undeclared=_undeclared(folder, promises),
+            changes=_gather_changes(connection, csv_groups),
         )
 
 
@@ -190,6 +192,13 @@ def _gather_joins(
     except TooCostlyError:
         records = None
     return JoinEvidence(choices, smallest, alone, records)
+
+
+def _gather_changes(
+    connection: duckdb.DuckDBPyConnection, csv_groups: tuple[Groups | None, ...]
+) -> dict[tuple[int, int], int] | None:
+    groups = [each for each in csv_groups if each and each.class_column]
+    return fewest_changes(connection, groups) if len(groups) == len(csv_groups) else None
 
 
 def _without_partner(counts: ClassCounts, smallest: SmallestJoin, promises: Promises) -> int | None:

@@ -49,6 +49,8 @@ def statements(promises: Promises, evidence: Evidence) -> tuple[Statement, ...]:
         pairs += _of_values(name, promise.stated, shown.protected[number])
     if evidence.segments is not None and promises.within_segments is not None:
         pairs += _of_segments(promises.within_segments, shown.within_segments)
+    if promises.within_segments is not None:
+        pairs += _of_values_in_files(promises.within_segments, promises.class_attribute, evidence)
     return tuple(Statement(name, stated, found) for name, stated, found in pairs if stated is not None)
 
 
@@ -72,6 +74,25 @@ def _of_segments(
         yield f"values within segments, {column}", values, dict(found.sensitive).get(column)
     yield "l of records' joins", stated.of_records.l, found.of_records.l
     yield "t of records' joins", stated.of_records.t, found.of_records.t
+
+
+def _of_values_in_files(
+    stated: WithinSegments, class_attribute: str, evidence: Evidence
+) -> Iterator[tuple[str, float | None, float | None]]:
+    """Yield the stated numbers of values; those found are the same, or what the files have if fewer."""
+    held: dict[str, list[int | None]] = {}
+    for fragment in evidence.fragments:
+        for values in fragment.csv.values:
+            held.setdefault(values.column, []).append(values.different)
+    stated_values: list[tuple[str, str, float | None]] = [
+        (class_attribute, "values within segments", stated.l),
+        (class_attribute, "l of records' joins", stated.of_records.l),
+        *((column, "values within segments", values) for column, values in stated.sensitive),
+    ]
+    for column, name, level in stated_values:
+        in_files = _smallest(tuple(held.get(column, [None])))
+        found = None if level is None or in_files is None else min(level, in_files)
+        yield f"{name} beside those in the files, {column}", level, found
 
 
 def finding(promises: Promises, evidence: Evidence) -> Finding:

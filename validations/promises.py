@@ -182,13 +182,31 @@ stated_t, within_segments
         return tuple(each for each in self.protected if each.column in published)
 
 
-def read_promises(folder: Path) -> Promises:
-    """Read what a published folder promises from its manifest, release.json.
+def read_published(folder: Path) -> Promises:
+    """Read what a published folder promises; a draft is none, for no gate has passed it.
 
     Parameters
     ----------
     folder
         A published folder.
+
+    Raises
+    ------
+    InputError
+        See `read_promises`; also if the manifest does not state that the gate was passed.
+    """
+    if read_manifest(folder).validation.success is None:
+        raise InputError("release.json is a draft: it does not state that the release passed its gate.")
+    return read_promises(folder)
+
+
+def read_promises(folder: Path) -> Promises:
+    """Read what a folder promises from its manifest, release.json.
+
+    Parameters
+    ----------
+    folder
+        A published folder, or one that is about to be.
 
     Raises
     ------

@@ -27,6 +27,8 @@ class ValuesEvidence(NamedTuple):
         ECs without any value.
     problem
         Why a figure could not be found.
+    different
+        Different values in the whole file.
     """
 
     column: str
@@ -34,6 +36,7 @@ class ValuesEvidence(NamedTuple):
     distance: float | None = None
     bare: int | None = None
     problem: str | None = None
+    different: int | None = None
 
 
 def protected_values(groups: Groups, promises: Promises, number: int) -> tuple[ValuesEvidence, ...]:
@@ -64,12 +67,17 @@ def _values(groups: Groups, promises: Promises, protected: ProtectedPromise) -> 
         level = smallest_level(connection, promises.diversity)
     if promises.closeness is not None:
         distance, problem = _distance(connection, promises.closeness.distance, protected)
-    return ValuesEvidence(protected.column, level, distance, _bare(connection), problem)
+    bare, different = _bare(connection), _different(connection)
+    return ValuesEvidence(protected.column, level, distance, bare, problem, different)
 
 
 def _bare(connection: duckdb.DuckDBPyConnection) -> int:
     query = "SELECT count(DISTINCT ec) - count(DISTINCT ec) FILTER (value IS NOT NULL) FROM value_counts"
     return int(connection.execute(query).fetchall()[0][0])
+
+
+def _different(connection: duckdb.DuckDBPyConnection) -> int:
+    return int(connection.execute("SELECT count(DISTINCT value) FROM value_counts").fetchall()[0][0])
 
 
 def _distance(

@@ -130,7 +130,9 @@ class _OfRecords(_Entry):
     t: Share | None
 
 
-class _WithinSegments(_Entry):
+class StatedWithinSegments(_Entry):
+    """What joins within segments are said to hold."""
+
     at_least: Whole | None
     l: Whole | None  # noqa: E741 (the manifest's own key)
     sensitive: list[_WithinSegmentsOf]
@@ -142,7 +144,7 @@ class _Joins(_Entry):
     smallest_records: Whole | None
     choices: Annotated[int, Field(ge=0)] | None
     scope: JoinScope
-    within_segments: _WithinSegments | None
+    within_segments: StatedWithinSegments | None
 
 
 class _Changed(_Entry):
