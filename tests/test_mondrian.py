@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from tasks import cuts
+from tasks.closeness import Hierarchy
 from tasks.domain import Domain
 from tasks.errors import InfeasibleError
 from tasks.mondrian import partition
@@ -22,7 +23,6 @@ from tasks.requirements import (
     AllValues,
     DistinctDiversity,
     EntropyDiversity,
-    Hierarchy,
     KAnonymity,
     Of,
     RecursiveDiversity,
