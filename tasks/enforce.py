@@ -71,4 +71,6 @@ def _advice(connection: duckdb.DuckDBPyConnection, protection: Protection, recor
     ((segments,),) = connection.execute("SELECT count(DISTINCT segment) FROM segments").fetchall()
     if protection.complete and segments > 1:
         return f"set segmentation.min_segment = {records}: one segment needs no changed class values"
-    return "ask for a smaller l or a larger t, a larger k, or fewer fragments"
+    if not protection.complete:
+        return "ask for a distinct l too (privacy.l = 2), which makes joins safe without changed class values"
+    return "ask for a smaller l or a larger t, or for fewer fragments"

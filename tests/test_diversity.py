@@ -287,6 +287,22 @@ def test_fragments_without_a_sensitive_attribute_hold_all_class_values_too(tmp_p
         assert (lines.groupby(features)["grade"].nunique() == table["grade"].nunique()).all()
 
 
+def test_class_values_changed_for_joins_are_held_against_t_again(tmp_path):
+    """Majority values mend joins of crossing classes, which t does not bear; distinct l needs none."""
+    rng = np.random.default_rng(2)
+    label = rng.choice(8, 400)
+    features = {
+        name: label * (3 + number) + rng.integers(0, 8 * (3 + number), 400)
+        for number, name in enumerate("abcd")
+    }
+    told = pd.DataFrame(features | {"illness": "x", "income": 1, "grade": label * 5 + 5})
+    privacy, one = {"k": 6, "t": 0.6}, {"min_segment": 400}
+    with pytest.raises(InfeasibleError, match=r"joins safe leaves .* short of t = 0\.6 .*privacy\.l = 2"):
+        publish(tmp_path / "t", told, privacy, segmentation=one)
+    folder = publish(tmp_path / "l", told, privacy | {"l": 2}, segmentation=one)
+    assert audit(folder).success
+
+
 def test_an_audit_refuses_drafts_and_stores_that_are_not_there(tmp_path, table):
     folder = publish(tmp_path, table, {"l": 2})
     with pytest.raises(InputError, match="there is no such store"):
