@@ -24,7 +24,7 @@ decimals = st.floats(allow_nan=False, allow_infinity=False)
 
 def through_csv(cell):
     file = io.StringIO(newline="")
-    csv.writer(file, lineterminator="\n").writerow([cell, "class"])
+    csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL).writerow([cell, "class"])
     file.seek(0)
     [[read, _]] = csv.reader(file)
     return read
@@ -35,6 +35,7 @@ def of_numbers(lower, upper, missing):
 
 
 @given(st.sets(categories), st.booleans())
+@example({"\r"}, False)  # noqa: FBT003
 @example({" or missing"}, True)  # noqa: FBT003  hypothesis takes no mixture
 @example({""}, False)  # noqa: FBT003  hypothesis takes no mixture
 @quick
