@@ -11,7 +11,7 @@ from importlib.resources import files
 import numpy as np
 import numpy.typing as npt
 
-from tasks.config import Strategy
+from tasks.config import Privacy, Strategy
 from tasks.domain import Domain
 from tasks.errors import InfeasibleError
 from tasks.fragment import fragment
@@ -50,8 +50,10 @@ def measure(title: str, counts: list[Counts], k: int) -> None:
     print(f"{title} ({', '.join(str(len(fragment)) for fragment in counts)} ECs)")
     for strategy in STRATEGIES:
         start = time.perf_counter()
+        delta = DELTA if strategy == "delta_selectivity" else None
+        privacy = Privacy(k=k, enforcement=strategy, delta=delta)
         try:
-            result = f"changed {sum(enforce(strategy, counts, k, DELTA, SEED).changed) / records:.3f}"
+            result = f"changed {sum(enforce(privacy, counts, SEED).changed) / records:.3f}"
         except InfeasibleError:
             result = "refused as too costly"
         print(f"  {strategy:17} {time.perf_counter() - start:7.2f} s  {result}")

@@ -116,7 +116,7 @@ def _divided(
     codes: Codes, domains: Sequence[Domain], places: Codes, protection: Protection, config: Config
 ) -> Partition:
     requirement = protection.wanted
-    if config.privacy.protects_values and config.fragmentation.fragments > 1:
+    if config.privacy.protects_values and config.fragments > 1:
         requirement = protection.of_chunk(np.bincount(places.ravel(), minlength=len(protection.overall)))
     return divide(codes, domains, places, requirement, config.anonymization, config.run.seed)
 

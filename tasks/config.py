@@ -18,7 +18,11 @@ from pydantic import (
 from tasks.errors import ConfigurationError
 
 Format = Literal["csv", "tsv", "parquet"]
-Strategy = Literal["none", "naive", "dependency_graph", "delta_selectivity"]
+Strategy = Literal[
+    "none", "naive", "dependency_graph", "delta_selectivity", "min_distortion", "coarsen"
+]
+Guarantee = Literal["join", "records"]
+Learner = Literal["tree", "neighbours", "forest"]
 Engine = Literal["prefect", "plain"]
 Diversity = Literal["distinct", "entropy", "recursive"]
 Distance = Literal["equal", "ordered", "hierarchical"]
@@ -120,8 +124,8 @@ class Privacy(Section):
     """What the release promises."""
 
     k: int = Field(ge=2, description="The fewest records that share a combination of released values")
-    guarantee: Literal["join"] = Field(
-        "join", description="What joining fragments must leave: at least k rows"
+    guarantee: Guarantee = Field(
+        default="join", description="What joins rest on: at least k rows, or k records of every class joined"
     )
     enforcement: Strategy = Field(default="dependency_graph", description="How joins are made safe")
     delta: float | None = Field(
@@ -187,7 +191,14 @@ class Privacy(Section):
 class FragmentationSettings(Section):
     """How columns are cut into fragments."""
 
-    fragments: int = Field(default=2, ge=1, description="How many; 1 leaves the table whole")
+    fragments: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
+        default=2, description='How many; 1 leaves the table whole, "auto" tries which number serves best'
+    )
+    max_fragments: int = Field(default=8, ge=1, description='The most that "auto" tries')
+    objective: Literal["f_measure", "information_loss"] = Field(
+        default="f_measure", description='What "auto" goes by: what can be learnt, or what is lost'
+    )
+    time_budget: int = Field(default=300, ge=1, description='Seconds after which "auto" tries no more')
     bins: int = Field(
         default=10, ge=2, le=1000, description="Equal-frequency bins of numbers, for mutual information"
     )
@@ -213,6 +224,9 @@ class Anonymization(Section):
     mode: Literal["strict", "relaxed"] = Field(
         default="strict", description="Whether equal values stay together"
     )
+    split: Literal["median", "infogain"] = Field(
+        default="median", description="Cut at medians, or where the class is told best first"
+    )
     bounds: Literal["tight", "cuts"] = Field(
         default="tight", description="Released bounds: of the members, or of the cuts"
     )
@@ -227,6 +241,13 @@ class Limits(Section):
     max_changed_class_values: float | None = Field(
         default=None, ge=0, le=1, description="Share over all fragments"
     )
+
+
+class Evaluation(Section):
+    """What can be learnt from the release, tried with records that are kept out of a trial of it."""
+
+    learners: tuple[Learner, ...] = Field(default=(), description="Classifiers to try; none costs no time")
+    test_share: float = Field(default=0.3, gt=0, lt=1, description="Of the records, kept out for testing")
 
 
 class Output(Section):
@@ -257,6 +278,7 @@ class Config(Section):
     segmentation: Segmentation = Segmentation()
     anonymization: Anonymization = Anonymization()
     limits: Limits = Limits()
+    evaluation: Evaluation = Evaluation()
     output: Output
     run: RunSettings = RunSettings()
 
@@ -295,9 +317,28 @@ class Config(Section):
         return self
 
     @property
+    def fragments(self) -> int:
+        """How many fragments there are, once that is known.
+
+        Raises
+        ------
+        ConfigurationError
+            If the number has not been chosen yet.
+        """
+        number = self.fragmentation.fragments
+        if number == "auto":
+            raise ConfigurationError('fragmentation.fragments: "auto" has not been resolved to a number')
+        return number
+
+    def with_fragments(self, number: int) -> Self:
+        """Return the configuration with a number of fragments."""
+        fragmentation = self.fragmentation.model_copy(update={"fragments": number})
+        return self.model_copy(update={"fragmentation": fragmentation})
+
+    @property
     def join_scope(self) -> Literal["all", "segments"]:
         """Whether all joins are made safe, or those within segments: no record is in any other."""
-        segmented = self.privacy.protects_values and self.fragmentation.fragments > 1
+        segmented = self.privacy.protects_values and self.fragments > 1
         return "segments" if segmented and not self.privacy.strict_segments else "all"
 
     @property

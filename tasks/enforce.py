@@ -37,8 +37,8 @@ def _enforced(connection: duckdb.DuckDBPyConnection, config: Config, before: Seq
     privacy, seed = config.privacy, config.run.seed
     if privacy.protects_values and not privacy.strict_segments:
         present = [_present(connection, number) for number in range(1, len(before) + 1)]
-        return enforce_within_segments(privacy.enforcement, before, present, privacy.k, seed)
-    return enforce(privacy.enforcement, before, privacy.k, privacy.delta, seed)
+        return enforce_within_segments(privacy, before, present, seed)
+    return enforce(privacy, before, seed)
 
 
 def _present(connection: duckdb.DuckDBPyConnection, fragment: int) -> Present:

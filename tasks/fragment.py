@@ -185,7 +185,7 @@ def fragment_features(store: Path, config: Config) -> list[int]:
         features, _ = read_domains(connection)
         names = [domain.name for domain in (*features, *read_sensitive_domains(connection))]
         kept = [*range(len(features)), -1]
-        found = fragment(information[np.ix_(kept, kept)], config.fragmentation.fragments)
+        found = fragment(information[np.ix_(kept, kept)], config.fragments)
         placements = [*found.placements, *place_sensitive(information, len(features), found)]
         write_table(
             connection,

@@ -33,7 +33,7 @@ def merge_chunks(store: Path, chunks: Sequence[Path], batches: Sequence[Batch], 
             chosen = [domain for domain in domains if domain.name in set(features)]
             partition = fragment_partition([path for _, path in pairs])
             fragments.append(_generalised(connection, chosen, class_domain, partition, config))
-            progress(len(fragments) / config.fragmentation.fragments)
+            progress(len(fragments) / config.fragments)
         write_table(
             connection,
             "members",

@@ -91,9 +91,10 @@ def _check_features(config: Config, features: Sequence[str]) -> None:
     """Refuse settings that do not fit the features, before any work."""
     if not features:
         raise ConfigurationError("columns.features: no column is left to be a feature")
-    if config.fragmentation.fragments > len(features):
+    asked = config.fragmentation.fragments
+    if asked != "auto" and asked > len(features):
         raise ConfigurationError(
-            f"fragmentation.fragments asks for {config.fragmentation.fragments} fragments of "
+            f"fragmentation.fragments asks for {asked} fragments of "
             f"{len(features)} features: set it to at most {len(features)}"
         )
     idle = [repr(name) for name in config.columns.types if name not in features]

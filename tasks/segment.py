@@ -178,7 +178,7 @@ def segment_records(store: Path, config: Config) -> list[Batch]:
         protected = [class_domain, *read_sensitive_domains(connection)]
         protection, places = read_protection(connection, config, protected)
         segments = np.zeros(len(places), dtype=np.int32)
-        if config.privacy.protects_values and config.fragmentation.fragments > 1:
+        if config.privacy.protects_values and config.fragments > 1:
             whole = Part(read_codes(connection, domains), domains, places, protection.wanted)
             segments = _segments(connection, config, whole)
         write_table(connection, "segments", {"segment": segments})

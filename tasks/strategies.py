@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from tasks.class_join import Booleans, Counts, Indices
-from tasks.config import Strategy
+from tasks.config import Privacy
 from tasks.dependency_graph import (
     Condition,
     Nodes,
@@ -44,21 +44,18 @@ class Enforced(NamedTuple):
     class_values: Literal["per_record", "per_class"]
 
 
-def enforce(strategy: Strategy, counts: Sequence[Counts], k: int, delta: float | None, seed: int) -> Enforced:
-    """Change class values until no choice of ECs isolates fewer than k rows when joined.
+def enforce(privacy: Privacy, counts: Sequence[Counts], seed: int) -> Enforced:
+    """Make every choice of ECs, joined on the class, keep what the guarantee promises.
 
     Parameters
     ----------
-    strategy
-        "none" changes nothing, nor does any strategy with one fragment; "naive" gives every EC its
-        majority value; "dependency_graph" changes single records along the graph; "delta_selectivity"
-        publishes the class values of an EC once and removes the rarest where eta is below delta.
+    privacy
+        Which strategy, guarantee, k and delta. "none" changes nothing, nor does any strategy with one
+        fragment; "naive" gives every EC its majority value; "dependency_graph" changes single records
+        along the graph; "delta_selectivity" publishes the class values of an EC once and removes the
+        rarest where eta is below delta.
     counts : sequence of int64 ndarrays of shape (E_i, class values)
         Class counts of each fragment; every EC holds at least k records.
-    k
-        The smallest join allowed, in rows.
-    delta
-        The smallest share of versions that must join to k rows; of "delta_selectivity" only.
     seed
         Chooses where the walks over the dependency graph start.
 
@@ -69,10 +66,11 @@ def enforce(strategy: Strategy, counts: Sequence[Counts], k: int, delta: float |
     """
     nodes = nodes_of(counts)
     if len(counts) > 1:
-        _apply(strategy, nodes, k, delta, seed)
+        _apply(privacy, nodes, seed)
     ends = np.cumsum([len(fragment) for fragment in counts])[:-1]
     after = np.split(nodes.counts.astype(np.int64), ends)
-    return enforced(counts, after, "per_class" if strategy == "delta_selectivity" else "per_record")
+    per_class = privacy.enforcement == "delta_selectivity"
+    return enforced(counts, after, "per_class" if per_class else "per_record")
 
 
 def enforced(
@@ -88,14 +86,14 @@ def enforced(
     )
 
 
-def _apply(strategy: Strategy, nodes: Nodes, k: int, delta: float | None, seed: int) -> None:
+def _apply(privacy: Privacy, nodes: Nodes, seed: int) -> None:
     """Run one strategy on the nodes' class counts, in place."""
-    if strategy == "naive":
+    if privacy.enforcement == "naive":
         _give_majority(nodes)
-    elif strategy == "dependency_graph":
-        _enforce_joins(nodes, k, seed)
-    elif strategy == "delta_selectivity" and delta is not None:
-        enforce_selectivity(nodes, k, delta, seed)
+    elif privacy.enforcement == "dependency_graph":
+        _enforce_joins(nodes, privacy.k, seed)
+    elif privacy.enforcement == "delta_selectivity" and privacy.delta is not None:
+        enforce_selectivity(nodes, privacy.k, privacy.delta, seed)
 
 
 def _give_majority(nodes: Nodes) -> None:

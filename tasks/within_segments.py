@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tasks.config import Strategy
+from tasks.config import Privacy
 from tasks.errors import InfeasibleError
 from tasks.strategies import Enforced, enforce, enforced
 
@@ -38,7 +38,7 @@ class Present(NamedTuple):
 
 
 def enforce_within_segments(
-    strategy: Strategy, counts: Sequence[Counts], present: Sequence[Present], k: int, seed: int
+    privacy: Privacy, counts: Sequence[Counts], present: Sequence[Present], seed: int
 ) -> Enforced:
     """Change class values until no choice of ECs within a segment isolates fewer than k rows.
 
@@ -47,14 +47,12 @@ def enforce_within_segments(
 
     Parameters
     ----------
-    strategy
-        "none" or "dependency_graph", see `tasks.strategies.enforce`.
+    privacy
+        Which strategy, guarantee and k, see `tasks.strategies.enforce`.
     counts : sequence of ndarrays of shape (E_i, class values)
         Class counts of each fragment.
     present
         One per fragment.
-    k
-        The smallest join allowed, in rows.
     seed
         Chooses where the walks over the dependency graph start.
 
@@ -64,14 +62,14 @@ def enforce_within_segments(
         If segments go on changing each other.
     """
     after = [fragment.copy() for fragment in counts]
-    if strategy == "none" or len(counts) == 1:
+    if privacy.enforcement == "none" or len(counts) == 1:
         return enforced(counts, after, "per_record")
     for _ in range(ROUNDS):
         changed = False
-        for segment in np.flatnonzero(~are_safe(after, present, k)).tolist():
+        for segment in np.flatnonzero(~are_safe(after, present, privacy.k)).tolist():
             classes = [fragment.of(segment) for fragment in present]
             within = [fragment[chosen] for fragment, chosen in zip(after, classes, strict=True)]
-            mended = enforce(strategy, within, k, None, seed)
+            mended = enforce(privacy, within, seed)
             for fragment, chosen, mended_counts in zip(after, classes, mended.counts, strict=True):
                 fragment[chosen] = mended_counts
             changed |= sum(mended.changed) > 0

@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from tasks.config import Privacy
 from tasks.strategies import enforce
 
 quick = settings(deadline=None, max_examples=60)
@@ -31,7 +32,10 @@ ONE_SHARED_VALUE = oracles.Family([np.array([[1, 1, 0]]), np.array([[1, 0, 1]])]
 
 def run(strategy, family, seed=0, delta=None):
     delta = 0.5 if strategy == "delta_selectivity" and delta is None else delta
-    return enforce(strategy, family.counts, family.k, delta, seed)
+    privacy = Privacy.model_construct(
+        k=family.k, enforcement=strategy, delta=delta, guarantee="join", l=None, t=None
+    )
+    return enforce(privacy, family.counts, seed)
 
 
 def in_order_of_removal(before):

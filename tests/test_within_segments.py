@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasks.config import Privacy
 from tasks.errors import InfeasibleError
 from tasks.within_segments import Present, are_safe, enforce_within_segments
 
 K = 4
+GRAPH = Privacy(k=K, enforcement="dependency_graph")
 
 
 def present(*segments_of_classes):
@@ -64,7 +66,7 @@ def segmented(draw):
 def test_every_join_within_a_segment_holds_k_rows_afterwards(family):
     counts, presence = family
     try:
-        found = enforce_within_segments("dependency_graph", counts, presence, K, seed=0)
+        found = enforce_within_segments(GRAPH, counts, presence, seed=0)
     except InfeasibleError:
         return
     for rows in joins_within(found.counts, presence).values():
@@ -86,10 +88,10 @@ def test_segments_called_safe_are(family):
 def test_a_join_across_segments_is_left_alone():
     counts = [np.array([[4, 0, 0], [1, 3, 0]]), np.array([[4, 0, 0], [1, 0, 3]])]
     apart = [present({0}, {1}), present({0}, {2})]
-    found = enforce_within_segments("dependency_graph", counts, apart, K, seed=0)
+    found = enforce_within_segments(GRAPH, counts, apart, seed=0)
     assert found.changed == (0, 0)
     together = [present({0}, {1}), present({0}, {1})]
-    found = enforce_within_segments("dependency_graph", counts, together, K, seed=0)
+    found = enforce_within_segments(GRAPH, counts, together, seed=0)
     assert sum(found.changed) > 0
 
 
@@ -105,5 +107,5 @@ def test_shared_values_need_k_records_in_every_class(records, safe):
 def test_none_and_a_single_fragment_change_nothing():
     counts = [np.array([[1, 3, 0]]), np.array([[1, 0, 3]])]
     both = [present({0}), present({0})]
-    assert enforce_within_segments("none", counts, both, K, seed=0).changed == (0, 0)
-    assert enforce_within_segments("dependency_graph", counts[:1], both[:1], K, seed=0).changed == (0,)
+    assert enforce_within_segments(Privacy(k=K, enforcement="none"), counts, both, seed=0).changed == (0, 0)
+    assert enforce_within_segments(GRAPH, counts[:1], both[:1], seed=0).changed == (0,)
