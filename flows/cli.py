@@ -105,6 +105,57 @@ def audit(folder: Path, *, store: Path | None = None) -> None:
 
 
 @app.command
+def compare(
+    config: Path,
+    *,
+    settings: Annotated[list[str] | None, Parameter(name="--set", negative=())] = None,
+    out: Path | None = None,
+    quick: Annotated[bool, Parameter(negative=())] = False,
+) -> None:
+    """Try strategies, guarantees, splits and numbers of fragments side by side; recommend one.
+
+    ```
+    unjoin compare release.toml
+    unjoin compare release.toml --quick --set privacy.k=10 --out comparison
+    ```
+
+    Nothing is published: releases of part of the records are tried in a private workspace, and classifiers
+    that learn from them are tested with the other records.
+
+    Exit codes: 0 compared, 2 bad input or configuration, 3 nothing that was tried keeps what is asked,
+    4 a step failed in a way nobody foresaw.
+
+    Parameters
+    ----------
+    config
+        A configuration file in TOML; `unjoin init` writes one.
+    settings
+        Replace one value of the configuration, as section.key=value. Can be given several times.
+    out
+        The folder for the figures, the picture and the recommendation; unless given, one with the
+        release's name in the folder "compare" beside the configuration.
+    quick
+        At most 10,000 records, the configured guarantee only, at most 4 fragments or the configured number.
+    """
+    from flows.compare import compare as side_by_side  # noqa: PLC0415
+    from flows.compare_terminal import print_comparison, print_place  # noqa: PLC0415
+    from flows.terminal import progress_shown  # noqa: PLC0415
+    from tasks.compare_files import comparison_folder, write_comparison  # noqa: PLC0415
+    from tasks.compare_words import require_recommendation  # noqa: PLC0415
+    from tasks.read_config import read_config  # noqa: PLC0415
+
+    asked = read_config(config, settings or [])
+    place = out or config.parent / "compare" / asked.output.name
+    with comparison_folder(asked, place) as folder:
+        with progress_shown():
+            comparison = side_by_side(asked, quick=quick)
+        print_comparison(comparison)
+        write_comparison(comparison, folder)
+        print_place(folder)
+    require_recommendation(comparison)
+
+
+@app.command
 def init(table: Path, *, output: Path = Path("release.toml")) -> None:
     """Look at a table and write a configuration for it, with every column's role and why.
 

@@ -6,6 +6,7 @@ from prefect import flow
 
 from tasks.arrange import arrange_lines
 from tasks.artifacts import show_promises, show_release, shown_in_prefect
+from tasks.choose_fragments import choose_fragments
 from tasks.chunks import anonymize_chunks
 from tasks.config import Config
 from tasks.enforce import enforce_non_reconstructibility
@@ -17,11 +18,12 @@ from tasks.mutual_information import measure_mutual_information
 from tasks.publish import publish_release
 from tasks.report import write_report
 from tasks.segment import segment_records
+from tasks.try_learning import try_learning
 from tasks.workspace import workspace
 from tasks.write import write_fragments
 from validations.check_release import check_release, require
 
-STEPS = 14
+STEPS = 16
 
 
 @flow(name="release", flow_run_name="release {config.output.name}", persist_result=False)
@@ -41,6 +43,7 @@ def release(config: Config) -> Path:
     with workspace(config) as run, shown_in_prefect(STEPS):
         load_table(run.store, config)
         measure_mutual_information(run.store, config)
+        config = choose_fragments(run.store, config)
         fragment_features(run.store, config)
         batches = segment_records(run.store, config)
         chunks = anonymize_chunks.map(run.store, batches, config)
@@ -53,6 +56,7 @@ def release(config: Config) -> Path:
         verdict = check_release(run.store, config, run.staging)
         show_promises(verdict.promises)
         require(run.store, verdict)
+        try_learning(run.store, config)
         write_report(run.store, run.staging, verdict)
         folder = publish_release(run.store, run.staging, run.version)
         show_release(folder)

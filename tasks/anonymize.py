@@ -20,13 +20,14 @@ Codes = npt.NDArray[np.int32]
 class Algorithm(Protocol):
     """What can stand in Mondrian's place: codes and class in, a class label per row out."""
 
-    def __call__(
+    def __call__(  # noqa: PLR0917 - what an algorithm needs, in its order
         self,
         codes: Codes,
         domains: Sequence[Domain],
         classes: Codes,
         requirement: Requirement,
         mode: Literal["strict", "relaxed"],
+        split: Literal["median", "infogain"],
     ) -> Partition:
         """Divide the rows into equivalence classes that satisfy the requirement."""
         ...
@@ -84,9 +85,9 @@ def divide(  # noqa: PLR0917 - what an algorithm needs, in its order
     """
     algorithm = ALGORITHMS[settings.algorithm]
     if settings.mode == "strict":
-        return algorithm(codes, domains, places, requirement, settings.mode)
+        return algorithm(codes, domains, places, requirement, settings.mode, settings.split)
     order = _forgotten_order(codes, places, seed)
-    partition = algorithm(codes[order], domains, places[order], requirement, settings.mode)
+    partition = algorithm(codes[order], domains, places[order], requirement, settings.mode, settings.split)
     return partition._replace(labels=partition.labels[np.argsort(order)])
 
 

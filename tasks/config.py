@@ -18,9 +18,7 @@ from pydantic import (
 from tasks.errors import ConfigurationError
 
 Format = Literal["csv", "tsv", "parquet"]
-Strategy = Literal[
-    "none", "naive", "dependency_graph", "delta_selectivity", "min_distortion", "coarsen"
-]
+Strategy = Literal["none", "naive", "dependency_graph", "delta_selectivity", "min_distortion", "coarsen"]
 Guarantee = Literal["join", "records"]
 Learner = Literal["tree", "neighbours", "forest"]
 Engine = Literal["prefect", "plain"]

@@ -47,6 +47,11 @@ class Nodes(NamedTuple):
     upper: Codes
     spent: Flags  # (nodes, features): no cut can be allowed here or further down
 
+    def take(self, which: Flags | slice) -> "Nodes":
+        """Return some of the nodes."""
+        sizes, first, counts, lower, upper, spent = self
+        return Nodes(sizes[which], first[which], counts[which], lower[which], upper[which], spent[which])
+
 
 class Block(NamedTuple):
     """Some nodes and their rows."""
@@ -83,12 +88,12 @@ class Cuts(NamedTuple):
     left: Ints  # (nodes, class values): class counts of the left side
 
 
-def allowed_cuts(table: Table, block: Block) -> Cuts:
+def median_cuts(table: Table, block: Block) -> Cuts:
     """Try each node's features from the widest on, in growing batches, until a cut is allowed."""
     widths = _widths(table, block)
     order = np.argsort(-widths, axis=1, kind="stable")
     candidates = (widths >= 0).sum(axis=1)
-    cuts = _no_cuts(len(widths), table.class_values)
+    cuts = no_cuts(len(widths), table.class_values)
     if len(widths) == 1 and table.class_values <= FEW_VALUES:
         block = block._replace(marks=_marks(table, block))
     unresolved, tried, batch = np.flatnonzero(candidates), 0, 1
@@ -105,7 +110,8 @@ def allowed_cuts(table: Table, block: Block) -> Cuts:
     return cuts
 
 
-def _no_cuts(nodes: int, class_values: int) -> Cuts:
+def no_cuts(nodes: int, class_values: int) -> Cuts:
+    """Return nodes that are not cut."""
     feature, code, ties, beyond = np.full((4, nodes), [[-1], [0], [0], [0]])
     return Cuts(feature, code, ties, beyond, np.zeros((nodes, class_values), dtype=np.int64))
 

@@ -40,20 +40,17 @@ class Condition(NamedTuple):
 
     Attributes
     ----------
-    violates
-        Which of some nodes of other fragments violate the condition with one node.
-    change
-        One step on the class counts of one EC, in place; enough steps always mend it.
+    to_mend
+        Which of some unvisited nodes have to change, since they violate the condition with a visited one.
+    mend
+        Change the class counts of one node until the condition holds with some visited nodes.
     visible
-        What of an EC's class counts the condition depends on.
-    suspects
-        Those of some nodes that may violate the condition with one node now, or while it is changed.
+        What of a visited node the condition depends on.
     """
 
-    violates: Callable[[Nodes, int, Indices], Booleans]
-    change: Callable[[Numbers], None]
-    visible: Callable[[Numbers], Numbers]
-    suspects: Callable[[Nodes, int, Indices], Indices]
+    to_mend: Callable[[Nodes, int, Indices], Booleans]
+    mend: Callable[[Nodes, int, Indices], None]
+    visible: Callable[[Nodes, int], bytes]
 
 
 def nodes_of(counts: Sequence[Counts]) -> Nodes:
@@ -167,13 +164,12 @@ def _walk_component(nodes: Nodes, start: int, condition: Condition) -> None:
     waiting = unvisited.copy()
     waiting[start] = False
     visited = np.empty(len(nodes.sizes), dtype=np.intp)
-    seen: set[tuple[int, int, bytes]] = set()
+    seen: set[tuple[int, bytes]] = set()
     for _ in range(len(unvisited)):
         current = queue.popleft() if queue else int(waiting.argmax())
         waiting[current] = False
         unvisited[current] = False
-        visible = condition.visible(nodes.counts[current])
-        kind = (nodes.fragments[current], nodes.sizes[current], visible.tobytes())
+        kind = (int(nodes.fragments[current]), condition.visible(nodes, current))
         if kind in seen:
             continue
         visited[len(seen)] = current
@@ -192,16 +188,14 @@ def _neighbours(nodes: Nodes, current: int, unvisited: Booleans) -> Indices:
 
 def _mend_neighbours(nodes: Nodes, neighbours: Indices, visited: Indices, condition: Condition) -> None:
     """Change the neighbours that violate the condition with the last visited node; like nodes at once."""
-    violating = neighbours[condition.violates(nodes, int(visited[-1]), neighbours)]
+    violating = neighbours[condition.to_mend(nodes, int(visited[-1]), neighbours)]
     if not len(violating):
         return
     alike = np.column_stack([field[violating] for field in nodes]).astype(np.int64)
     first, labels = distinct_rows(alike)
     for label, node in enumerate(violating[first].tolist()):
         others = visited[nodes.fragments[visited] != nodes.fragments[node]]
-        suspects = condition.suspects(nodes, node, others)
-        while condition.violates(nodes, node, suspects).any():
-            condition.change(nodes.counts[node])
+        condition.mend(nodes, node, others)
         nodes.counts[violating[labels == label]] = nodes.counts[node]
 
 

@@ -6,30 +6,79 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
+from tasks.anonymize import Anonymized
+from tasks.coarsen import coarsen, merged_counts, merged_regions, released_apart
+from tasks.coarsen_segments import coarsen_within_segments
 from tasks.config import Config
 from tasks.errors import InfeasibleError
 from tasks.protection import Protection, read_protection
+from tasks.released import write_released
 from tasks.steps import step
 from tasks.store import open_store, write_table
 from tasks.strategies import Enforced, enforce
-from tasks.tables import Counts, read_class_counts, read_class_domain, write_class_counts
+from tasks.tables import (
+    Counts,
+    read_class_counts,
+    read_class_domain,
+    read_domains,
+    read_fragments,
+    read_members,
+    read_regions,
+    write_class_counts,
+)
 from tasks.within_segments import Present, enforce_within_segments
 
 
 @step("make joins safe")
 def enforce_non_reconstructibility(store: Path, config: Config) -> list[int]:
-    """Store the class counts after enforcement; return how many class values changed per fragment."""
+    """Store what makes joins safe: other class counts, or coarser equivalence classes.
+
+    Returns how many class values changed per fragment.
+    """
     with open_store(store) as connection:
-        before = read_class_counts(connection, "before")
-        enforced = _enforced(connection, config, before)
-        if config.privacy.protects_values and any(enforced.changed):
-            _check_again(connection, config, enforced.counts)
-        write_class_counts(connection, read_class_domain(connection), before, enforced.counts)
+        if config.privacy.enforcement == "coarsen":
+            _coarsen(connection, config)
+            changed = [0] * config.fragments
+        else:
+            changed = _change(connection, config)
         write_table(
             connection,
             "changes",
-            {"fragment": list(range(1, len(before) + 1)), "class_values": list(enforced.changed)},
+            {"fragment": list(range(1, len(changed) + 1)), "class_values": changed},
         )
+    return changed
+
+
+def _coarsen(connection: duckdb.DuckDBPyConnection, config: Config) -> None:
+    """Store merged equivalence classes in place of those there were."""
+    domains, class_domain = read_domains(connection)
+    counts = read_class_counts(connection, "before")
+    regions = [
+        read_regions(connection, number, [domain for domain in domains if domain.name in set(features)])
+        for number, features in enumerate(read_fragments(connection), 1)
+    ]
+    k, guarantee = config.privacy.k, config.privacy.guarantee
+    if config.join_scope == "segments":
+        present = [_present(connection, number) for number in range(1, len(counts) + 1)]
+        labels = coarsen_within_segments(counts, regions, present, k, guarantee)
+    else:
+        labels = coarsen(counts, regions, k, guarantee)
+    labels = released_apart(merged_regions(regions, labels), labels)
+    members = [
+        merged[classes].astype(np.int32)
+        for merged, classes in zip(labels, read_members(connection), strict=True)
+    ]
+    fragments = zip(members, merged_counts(counts, labels), merged_regions(regions, labels), strict=True)
+    write_released(connection, [Anonymized(*fragment) for fragment in fragments], class_domain)
+
+
+def _change(connection: duckdb.DuckDBPyConnection, config: Config) -> list[int]:
+    """Store changed class counts; return how many class values changed per fragment."""
+    before = read_class_counts(connection, "before")
+    enforced = _enforced(connection, config, before)
+    if config.privacy.protects_values and any(enforced.changed):
+        _check_again(connection, config, enforced.counts)
+    write_class_counts(connection, read_class_domain(connection), before, enforced.counts)
     return list(enforced.changed)
 
 

@@ -75,6 +75,37 @@ def cached_eta(members: tuple[tuple[int, int], ...], common: int, k: int) -> Fra
     return eta(sizes, values, common, k)
 
 
+@cache
+def records_share(n: int, c: int, w: int, k: int) -> Fraction:
+    """Return the share of an EC's versions in which at least k records have one of w of its class values.
+
+    Parameters
+    ----------
+    n
+        Records of the EC.
+    c
+        Its class values.
+    w
+        How many of them are common to all ECs of a choice, at least 1.
+    k
+        The fewest records wanted.
+
+    Returns
+    -------
+    Fraction
+        C(s-1, w-1) C(n-s-1, c-w-1) versions have s records in the common values (if w = c, all have n);
+        of C(n-1, c-1). An extension of the paper's versions (Definition 4.3) to the record condition.
+
+    Examples
+    --------
+    >>> records_share(5, 3, 1, 2)
+    Fraction(1, 2)
+    """
+    versions = comb(n - 1, c - 1)
+    failing = sum(comb(s - 1, w - 1) * _ways(n, c, w, s) for s in range(w, min(k, n + 1)))
+    return Fraction(versions - failing, versions)
+
+
 def failing_shares(members: Counts, common: int, k: int) -> Floats:
     """Return the share of versions that join to fewer than k rows.
 

@@ -54,7 +54,7 @@ class Table:
     @property
     def tolerance(self) -> float:
         """How far rounding can at most move two equal gains apart, in units of a gain."""
-        return 2.0 * (self.class_values + 2)
+        return rounding(self.class_values)
 
 
 class Nodes(NamedTuple):
@@ -86,6 +86,11 @@ def x_log_x(largest: int) -> Floats:
     """Return x log x for the whole numbers up to the largest, in units of a nat, rounded."""
     numbers = np.arange(largest + 1, dtype=np.float64)
     return np.rint(SCALE * numbers * np.log(np.maximum(numbers, 1)))
+
+
+def rounding(class_values: int) -> float:
+    """Return how far rounding can at most move two equal gains apart, in units of a gain."""
+    return 2.0 * (class_values + 2)
 
 
 def merged_values(table: Table, counts: Ints) -> tuple[Ints, Ints]:
@@ -185,7 +190,7 @@ def _try_others(table: Table, block: Block, cuts: Cuts, gains: Floats) -> None:
     """Try the other cuts of the nodes without one, in growing batches in the order of their gain."""
     unresolved = np.flatnonzero((cuts.feature < 0) & gains.any(axis=1))
     which, places = np.nonzero(gains[unresolved])
-    places = places[_by_gain(table, which, gains[unresolved[which], places])]
+    places = places[by_gain(which, gains[unresolved[which], places], table.tolerance)]
     candidates = np.bincount(which, minlength=len(unresolved))
     start = np.cumsum(candidates) - candidates
     tried, batch = 0, 4
@@ -198,10 +203,10 @@ def _try_others(table: Table, block: Block, cuts: Cuts, gains: Floats) -> None:
         unresolved, candidates, start = unresolved[going], candidates[going], start[going]
 
 
-def _by_gain(table: Table, nodes: Ints, gains: Floats) -> Ints:
+def by_gain(nodes: Ints, gains: Floats, tolerance: float) -> Ints:
     """Return the order of cuts by node, then by decreasing gain; equal gains stay in order."""
     order = np.lexsort((-gains, nodes))
-    lower = np.diff(gains[order], prepend=np.inf) < -table.tolerance
+    lower = np.diff(gains[order], prepend=np.inf) < -tolerance
     rank = np.empty(len(gains), dtype=np.int64)
     rank[order] = np.cumsum(lower | (np.diff(nodes[order], prepend=-1) > 0))
     return np.argsort(rank, kind="stable")

@@ -82,6 +82,10 @@ class WithinSegments(Protocol):
     def of_records(self) -> OfRecords:
         """What a record's own equivalence classes tell together."""
 
+    @property
+    def records(self) -> int | None:
+        """Records with a joined class value of every equivalence class, where that was asked."""
+
 
 class Figures(Protocol):
     """What the gate read from the files."""
@@ -105,6 +109,10 @@ class Figures(Protocol):
     @property
     def smallest_eta(self) -> float | None:
         """The smallest equijoin selectivity over all choices."""
+
+    @property
+    def smallest_record_share(self) -> float | None:
+        """The smallest share of versions with k records that a join rests on, where that was asked."""
 
     @property
     def smallest_l(self) -> float | None:
@@ -150,6 +158,7 @@ def draft_manifest(
         "joins": {
             "smallest_join": None,
             "smallest_records": None,
+            "smallest_record_share": None,
             "choices": None,
             "scope": config.join_scope,
             "within_segments": None,
@@ -184,13 +193,13 @@ def _asked(privacy: Privacy) -> dict[str, Any]:
 def complete_manifest(manifest: Manifest, figures: Figures) -> Manifest:
     """Return the manifest of a release that passed the gate."""
     guarantees = manifest["guarantees"]
-    per_record = manifest["class_values"] == "per_record"
+    guarantee = guarantees["guarantee"]["asked"] if manifest["class_values"] == "per_record" else None
     return manifest | {
         "guarantees": guarantees
         | {
             "k": guarantees["k"]
             | {"achieved": min(size for size in figures.smallest_class if size is not None)},
-            "guarantee": guarantees["guarantee"] | {"achieved": "join" if per_record else None},
+            "guarantee": guarantees["guarantee"] | {"achieved": guarantee},
             "delta": guarantees["delta"] | {"achieved": figures.smallest_eta},
             "l": guarantees["l"] | {"achieved": figures.smallest_l},
             "t": guarantees["t"] | {"achieved": figures.largest_t},
@@ -204,6 +213,7 @@ def complete_manifest(manifest: Manifest, figures: Figures) -> Manifest:
         | {
             "smallest_join": figures.smallest_join,
             "smallest_records": figures.smallest_records,
+            "smallest_record_share": figures.smallest_record_share,
             "choices": figures.choices,
             "within_segments": _within_segments(figures.within_segments),
         },
@@ -221,7 +231,13 @@ def _within_segments(found: WithinSegments | None) -> dict[str, Any] | None:
         return None
     sensitive = [{"column": column, "l": values} for column, values in found.sensitive]
     of_records = {"l": found.of_records.l, "t": found.of_records.t}
-    return {"at_least": found.at_least, "l": found.l, "sensitive": sensitive, "of_records": of_records}
+    return {
+        "at_least": found.at_least,
+        "l": found.l,
+        "sensitive": sensitive,
+        "of_records": of_records,
+        "records": found.records,
+    }
 
 
 def write_manifest(manifest: Manifest, folder: Path) -> None:

@@ -1,12 +1,13 @@
-"""Mondrian: cut the rows at medians, feature by feature, as long as both sides satisfy a requirement.
+"""Mondrian: cut the rows in two, again and again, as long as both sides satisfy a requirement.
 
-LeFevre, DeWitt, Ramakrishnan, "Mondrian multidimensional k-anonymity" (ICDE 2006). A tree of cuts is
-grown from the whole table; its leaves are the equivalence classes (ECs). Nodes are cut level by level,
-many at a time: a block holds some nodes, their rows one after the other.
+LeFevre, DeWitt, Ramakrishnan, "Mondrian multidimensional k-anonymity" (ICDE 2006): at medians, feature by
+feature; "Workload-aware anonymization" (KDD 2006): where the class is told best. A tree of cuts is grown
+from the whole table; its leaves are the equivalence classes (ECs). Nodes are cut level by level, many at
+a time: a block holds some nodes, their rows one after the other.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Literal, NamedTuple
@@ -14,13 +15,17 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tasks.cuts import Block, Codes, Cuts, Flags, Ints, Nodes, Table, allowed_cuts, is_big, is_left, sample_of
+from tasks.cuts import Block, Codes, Cuts, Ints, Nodes, Table, is_big, is_left, median_cuts, sample_of
 from tasks.diversity import group_sizes
 from tasks.domain import Domain
+from tasks.gain_cuts import gain_cuts
+from tasks.gain_places import scale_of
 from tasks.partition import Partition
 from tasks.requirements import Requirement, refuse_unreachable
 
 STRIP = 256  # rows that stay in a core's cache while they are turned into columns
+
+CutsOf = Callable[[Block], Cuts]
 
 
 class _Leaves(NamedTuple):
@@ -29,14 +34,15 @@ class _Leaves(NamedTuple):
     upper: Codes
 
 
-def partition(
+def partition(  # noqa: PLR0917 - what any algorithm is given, see `tasks.anonymize`
     codes: npt.NDArray[np.int32],
     domains: Sequence[Domain],
     classes: npt.NDArray[np.int32],
     requirement: Requirement,
     mode: Literal["strict", "relaxed"],
+    split: Literal["median", "infogain"] = "median",
 ) -> Partition:
-    """Divide the rows into equivalence classes (ECs) by Mondrian's median cuts.
+    """Divide the rows into equivalence classes (ECs) by Mondrian's cuts.
 
     Parameters
     ----------
@@ -53,6 +59,10 @@ def partition(
     mode
         "strict": both sides of a cut are disjoint in the cut feature. "relaxed": rows that tie at the
         median may go to both sides, so boxes may touch or coincide.
+    split
+        "median": at the median of the widest feature that can be cut there. "infogain": where the
+        information gain on the class is highest, and at medians where no allowed cut has a gain; cuts by gain
+        keep rows that tie together in either mode.
 
     Returns
     -------
@@ -70,12 +80,15 @@ def partition(
     if len(classes) < 2 * requirement.minimum_size:
         return _uncut(len(classes), domains)
     table = _table(domains, counts.shape[1], requirement, strict=mode == "strict")
+    cuts_of: CutsOf = partial(median_cuts, table)
+    if split == "infogain":
+        cuts_of = partial(gain_cuts, scale_of(codes, domains, attributes[:, 0]), table)
     blocks = [_root(table, codes, domains, attributes, counts)]
     first = np.zeros(len(classes), dtype=np.int32)
     leaves: list[_Leaves] = []
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         while blocks:
-            grown = list(pool.map(partial(_grow, table, first), blocks))
+            grown = list(pool.map(partial(_grow, table, cuts_of, first), blocks))
             leaves.extend(leaf for done, _ in grown for leaf in done)
             blocks = [block for _, parts in grown for block in parts]
     return _numbered(first, leaves)
@@ -119,17 +132,17 @@ def _root(table: Table, codes: Codes, domains: Sequence[Domain], classes: Codes,
     return Block(nodes, np.arange(rows, dtype=np.int32), narrow, narrow_classes)
 
 
-def _grow(table: Table, first: Codes, block: Block) -> tuple[list[_Leaves], list[Block]]:
+def _grow(table: Table, cuts_of: CutsOf, first: Codes, block: Block) -> tuple[list[_Leaves], list[Block]]:
     """Cut a big block's node once, a small block's nodes until the end; return leaves and what remains.
 
     Writes to `first` where each row's leaf starts.
     """
     if is_big(table, block):
-        done, nodes, places = _cut_once(table, first, block)
+        done, nodes, places = _cut_once(table, cuts_of(block), first, block)
         return [done], _parts(block, nodes, places)
     leaves = []
     while len(block.rows):
-        done, nodes, places = _cut_once(table, first, block)
+        done, nodes, places = _cut_once(table, cuts_of(block), first, block)
         leaves.append(done)
         block = _take(block, nodes, places)
     return leaves, []
@@ -138,7 +151,7 @@ def _grow(table: Table, first: Codes, block: Block) -> tuple[list[_Leaves], list
 def _parts(block: Block, nodes: Nodes, places: Ints) -> list[Block]:
     """Make a block of each node of a big block."""
     parts = np.split(places, np.cumsum(nodes.sizes)[:-1]) if len(places) else []
-    return [_take(block, _select(nodes, slice(i, i + 1)), part) for i, part in enumerate(parts)]
+    return [_take(block, nodes.take(slice(i, i + 1)), part) for i, part in enumerate(parts)]
 
 
 def _take(block: Block, nodes: Nodes, places: Ints) -> Block:
@@ -146,14 +159,8 @@ def _take(block: Block, nodes: Nodes, places: Ints) -> Block:
     return Block(nodes, block.rows[places], codes, classes)
 
 
-def _select(nodes: Nodes, which: Flags | slice) -> Nodes:
-    sizes, first, counts, lower, upper, spent = nodes
-    return Nodes(sizes[which], first[which], counts[which], lower[which], upper[which], spent[which])
-
-
-def _cut_once(table: Table, first: Codes, block: Block) -> tuple[_Leaves, Nodes, Ints]:
+def _cut_once(table: Table, cuts: Cuts, first: Codes, block: Block) -> tuple[_Leaves, Nodes, Ints]:
     """Return the new leaves, the nodes that may be cut on, and where in the block their rows are."""
-    cuts = allowed_cuts(table, block)
     children = _children(block, cuts)
     side = _sides(table, block, cuts)
     places = np.argsort(side.astype(np.min_scalar_type(len(children.sizes))), kind="stable")
@@ -162,7 +169,7 @@ def _cut_once(table: Table, first: Codes, block: Block) -> tuple[_Leaves, Nodes,
     first[block.rows[places[done_rows]]] = np.repeat(children.first[done], children.sizes[done])
     leaf = done & (children.sizes > 0)
     leaves = _Leaves(children.first[leaf], children.lower[leaf], children.upper[leaf])
-    return leaves, _select(children, ~done), places[~done_rows]
+    return leaves, children.take(~done), places[~done_rows]
 
 
 def _children(block: Block, cuts: Cuts) -> Nodes:

@@ -76,6 +76,18 @@ class NumericRegions:
             self.missing[classes],
         )
 
+    def merged(self, labels: npt.NDArray[np.intp]) -> "NumericRegions":
+        """Return the regions of merged classes, given by the label of each class."""
+        size = int(labels.max()) + 1
+        lower = np.full(size, self.domain.size, dtype=np.int32)
+        upper = np.zeros(size, dtype=np.int32)
+        present, missing = np.zeros(size, dtype=np.bool_), np.zeros(size, dtype=np.bool_)
+        np.minimum.at(lower, labels[self.present], self.lower[self.present])
+        np.maximum.at(upper, labels[self.present], self.upper[self.present])
+        np.logical_or.at(present, labels, self.present)
+        np.logical_or.at(missing, labels, self.missing)
+        return NumericRegions(self.domain, np.where(present, lower, 0), upper, present, missing)
+
     def bounds(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Return the values of the lower and the upper bounds."""
         values = self.domain.values if len(self.domain.values) else np.zeros(1)
@@ -131,6 +143,13 @@ class CategoricalRegions:
         """Return the regions of some classes."""
         return CategoricalRegions(self.domain, self.sets, self.chosen[classes])
 
+    def merged(self, labels: npt.NDArray[np.intp]) -> "CategoricalRegions":
+        """Return the regions of merged classes, given by the label of each class."""
+        different = np.unique(np.column_stack([labels, self.chosen]), axis=0).tolist()
+        held = [(label, code) for label, chosen in different for code in self.sets[chosen]]
+        classes, codes = np.unique(np.array(held, dtype=np.int64), axis=0).T
+        return categorical_regions(self.domain, _sets_of(classes, codes))
+
 
 Regions = NumericRegions | CategoricalRegions
 
@@ -159,11 +178,30 @@ def regions(
     """
     tight = bounds == "tight"
     released = _tight(codes, domains, partition.labels) if tight else _boxes(domains, partition)
+    united, released = unite_same(released)
+    return united.astype(np.int32)[partition.labels], released
+
+
+def unite_same(released: tuple[Regions, ...]) -> tuple[npt.NDArray[np.intp], tuple[Regions, ...]]:
+    """Unite classes that release the same: nothing tells them apart.
+
+    Parameters
+    ----------
+    released
+        One per feature.
+
+    Returns
+    -------
+    labels : ndarray of shape (E,)
+        What each class is called afterwards.
+    regions
+        One per feature.
+    """
     keys = np.column_stack([region.keys() for region in released])
     _, first, united = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     if len(first) == len(keys):
-        return partition.labels, released
-    return united.astype(np.int32)[partition.labels], tuple(region.take(first) for region in released)
+        return np.arange(len(keys)), released
+    return united, tuple(region.take(first) for region in released)
 
 
 def _tight(codes: Codes, domains: Sequence[Domain], labels: npt.NDArray[np.int32]) -> tuple[Regions, ...]:
@@ -192,9 +230,13 @@ def _tight_range(column: Codes, domain: Domain, starts: npt.NDArray[np.intp]) ->
 
 def _tight_sets(column: Codes, domain: Domain, labels: npt.NDArray[np.int32]) -> CategoricalRegions:
     held = np.unique(labels.astype(np.int64) * domain.size + column)
-    classes, members = np.divmod(held, domain.size)
+    return categorical_regions(domain, _sets_of(*np.divmod(held, domain.size)))
+
+
+def _sets_of(classes: npt.NDArray[np.int64], codes: npt.NDArray[np.int64]) -> list[tuple[int, ...]]:
+    """Return the set of codes of each class, from pairs in ascending order."""
     splits = np.flatnonzero(np.diff(classes)) + 1
-    return _categorical(domain, [tuple(part.tolist()) for part in np.split(members, splits)])
+    return [tuple(part.tolist()) for part in np.split(codes, splits)]
 
 
 def _boxes(domains: Sequence[Domain], partition: Partition) -> tuple[Regions, ...]:
@@ -202,7 +244,7 @@ def _boxes(domains: Sequence[Domain], partition: Partition) -> tuple[Regions, ..
     return tuple(
         _box_range(domain, partition.lower[:, number], partition.upper[:, number])
         if domain.numeric
-        else _categorical(
+        else categorical_regions(
             domain,
             [
                 tuple(range(lower, upper + 1))
@@ -223,7 +265,8 @@ def _box_range(domain: Domain, lower: Codes, upper: Codes) -> NumericRegions:
     )
 
 
-def _categorical(domain: Domain, sets: list[tuple[int, ...]]) -> CategoricalRegions:
+def categorical_regions(domain: Domain, sets: Sequence[tuple[int, ...]]) -> CategoricalRegions:
+    """Return the regions of classes, from the set of ascending codes that each one releases."""
     numbers: dict[tuple[int, ...], int] = {}
     chosen = np.array([numbers.setdefault(codes, len(numbers)) for codes in sets], dtype=np.intp)
     return CategoricalRegions(domain, tuple(numbers), chosen)

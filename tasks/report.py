@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tasks.manifest import Figures, complete_manifest, read_manifest, write_manifest
+from tasks.manifest import DIGITS, Figures, Manifest, complete_manifest, read_manifest, write_manifest
 from tasks.pictures import (
     Block,
     class_size_picture,
@@ -20,9 +20,11 @@ from tasks.pictures import (
     mutual_information_picture,
     visible_text,
 )
+from tasks.report_trials import Learning, NumberChoice, best_form, read_learning, read_number_choice
 from tasks.steps import step
 from tasks.store import open_store
 from tasks.tables import read_domains, read_matrix, read_sensitive_domains
+from tasks.trial_pictures import learning_picture, number_picture
 from tasks.wording import (
     closeness_in_words,
     diversity_in_words,
@@ -121,6 +123,10 @@ class ReportFacts:
     class_sizes : per fragment, array of shape (ECs of the fragment,), records
     steps
         Name and seconds of every step of the run.
+    choice
+        How the number of fragments was chosen; None where it was given.
+    learning
+        What classifiers learn from a trial of the release; None where none was asked for.
     """
 
     manifest: Mapping[str, Any]
@@ -132,6 +138,8 @@ class ReportFacts:
     placements: tuple[PlacedFeature, ...]
     class_sizes: tuple[npt.NDArray[np.int64], ...]
     steps: tuple[tuple[str, float], ...]
+    choice: NumberChoice | None = None
+    learning: Learning | None = None
 
 
 class Member(NamedTuple):
@@ -192,6 +200,10 @@ def render_report(facts: ReportFacts) -> str:
         loss_picture=_loss_picture(facts),
         size_picture=class_size_picture(facts.class_sizes, facts.manifest["guarantees"]["k"]["asked"]),
         steps=facts.steps,
+        choice=facts.choice,
+        number_picture=facts.choice and number_picture(facts.choice),
+        learning=facts.learning,
+        learning_picture=facts.learning and learning_picture(facts.learning),
     )
 
 
@@ -307,8 +319,17 @@ def write_report(store: Path, staging: Path, verdict: Verdict) -> None:
     manifest = complete_manifest(read_manifest(staging), verdict.figures)
     with open_store(store) as connection:
         facts = _facts(connection, manifest, verdict.promises)
-    write_manifest(manifest, staging)
+    write_manifest(_with_f_measures(manifest, facts.learning), staging)
     (staging / REPORT).write_text(render_report(facts), encoding="utf-8")
+
+
+def _with_f_measures(manifest: Manifest, learning: Learning | None) -> Manifest:
+    """Return the manifest with what learners reach on the release, of the best form of a cell."""
+    if learning is None:
+        return manifest
+    reached = {f"f_measure_{result.learner}": best_form(result.fragmented) for result in learning.results}
+    stated = {name: round(f, DIGITS) for name, f in reached.items() if f is not None}
+    return manifest | {"measures": manifest["measures"] | stated}
 
 
 def _facts(
@@ -331,4 +352,6 @@ def _facts(
         placements=tuple(PlacedFeature(*placement) for placement in placements),
         class_sizes=tuple(np.array(records, dtype=np.int64) for (records,) in sizes),
         steps=tuple(connection.execute("SELECT step, seconds FROM steps ORDER BY rowid").fetchall()),
+        choice=read_number_choice(connection),
+        learning=read_learning(connection),
     )

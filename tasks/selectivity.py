@@ -83,14 +83,17 @@ def enforce_selectivity(nodes: Nodes, k: int, delta: float, seed: int) -> None:
     def violates(nodes: Nodes, node: int, others: Indices) -> Booleans:
         return _insufficient_pairs(nodes, node, others, k, least)
 
+    def mend(nodes: Nodes, node: int, others: Indices) -> None:
+        while violates(nodes, node, others).any():
+            remove_rarest(nodes.counts[node])
+
+    def visible(nodes: Nodes, node: int) -> bytes:
+        return bytes(np.append(nodes.counts[node] > 0, nodes.sizes[node]))
+
     _kinds(nodes)  # refuses what is too costly before the work, not after
-    walk(nodes, seed, Condition(violates, remove_rarest, visible=np.sign, suspects=_all))
+    walk(nodes, seed, Condition(to_mend=violates, mend=mend, visible=visible))
     while _mend_choices(nodes, k, least):
         pass
-
-
-def _all(_: Nodes, __: int, others: Indices) -> Indices:
-    return others
 
 
 def _mend_choices(nodes: Nodes, k: int, least: Fraction) -> bool:

@@ -1,7 +1,8 @@
 """Strategies that make joins safe by changing class values (Algorithms 2 to 4)."""
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from tasks.dependency_graph import (
     take_majority,
     walk,
 )
+from tasks.keep_records import keep_record_shares, keep_records
+from tasks.min_distortion import min_distortion
 from tasks.selectivity import enforce_selectivity
 
 FEW = 8  # of all ECs, one in so many: these are picked out before they are multiplied
@@ -50,10 +53,15 @@ def enforce(privacy: Privacy, counts: Sequence[Counts], seed: int) -> Enforced:
     Parameters
     ----------
     privacy
-        Which strategy, guarantee, k and delta. "none" changes nothing, nor does any strategy with one
-        fragment; "naive" gives every EC its majority value; "dependency_graph" changes single records
-        along the graph; "delta_selectivity" publishes the class values of an EC once and removes the
-        rarest where eta is below delta.
+        Which strategy, guarantee, k and delta. With the guarantee "join" a choice that joins at all joins
+        to k rows or more; with "records" it rests on k records or more of each of its ECs.
+
+        "naive" gives every EC its majority value: what its ECs have in common, if anything, is then the
+        class value of all their records, so either guarantee holds. "dependency_graph" changes single
+        records along the graph; "min_distortion" changes as few as a global search finds.
+        "delta_selectivity" publishes the class values of an EC once and removes the rarest where a
+        choice keeps the guarantee in a share of the versions below delta. "none" and "coarsen" change
+        no class value, nor does any strategy with one fragment.
     counts : sequence of int64 ndarrays of shape (E_i, class values)
         Class counts of each fragment; every EC holds at least k records.
     seed
@@ -64,11 +72,7 @@ def enforce(privacy: Privacy, counts: Sequence[Counts], seed: int) -> Enforced:
     InfeasibleError
         If the choices are too many to be checked.
     """
-    nodes = nodes_of(counts)
-    if len(counts) > 1:
-        _apply(privacy, nodes, seed)
-    ends = np.cumsum([len(fragment) for fragment in counts])[:-1]
-    after = np.split(nodes.counts.astype(np.int64), ends)
+    after = _changed(privacy, counts, seed) if len(counts) > 1 else counts
     per_class = privacy.enforcement == "delta_selectivity"
     return enforced(counts, after, "per_class" if per_class else "per_record")
 
@@ -86,20 +90,36 @@ def enforced(
     )
 
 
-def _apply(privacy: Privacy, nodes: Nodes, seed: int) -> None:
-    """Run one strategy on the nodes' class counts, in place."""
-    if privacy.enforcement == "naive":
-        _give_majority(nodes)
-    elif privacy.enforcement == "dependency_graph":
-        _enforce_joins(nodes, privacy.k, seed)
-    elif privacy.enforcement == "delta_selectivity" and privacy.delta is not None:
-        enforce_selectivity(nodes, privacy.k, privacy.delta, seed)
+def _changed(privacy: Privacy, counts: Sequence[Counts], seed: int) -> Sequence[Counts]:
+    """Return the class counts of each fragment after one strategy."""
+    k, records = privacy.k, privacy.guarantee == "records"
+    match privacy.enforcement:
+        case "none" | "coarsen":
+            return counts
+        case "naive":
+            return [_majority_only(fragment) for fragment in counts]
+        case "min_distortion":
+            return min_distortion(counts, k, privacy.guarantee)
+        case "dependency_graph":
+            mend = keep_records if records else _enforce_joins
+            return _along_graph(counts, partial(mend, k=k, seed=seed))
+        case "delta_selectivity":
+            remove = keep_record_shares if records else enforce_selectivity
+            delta = cast("float", privacy.delta)  # which its configuration always has
+            return _along_graph(counts, partial(remove, k=k, delta=delta, seed=seed))
 
 
-def _give_majority(nodes: Nodes) -> None:
-    majority = nodes.counts.argmax(axis=1)
-    nodes.counts[:] = 0
-    nodes.counts[np.arange(len(majority)), majority] = nodes.sizes
+def _majority_only(counts: Counts) -> Counts:
+    after = np.zeros_like(counts)
+    after[np.arange(len(counts)), counts.argmax(axis=1)] = counts.sum(axis=1)
+    return after
+
+
+def _along_graph(counts: Sequence[Counts], change: Callable[[Nodes], None]) -> Sequence[Counts]:
+    """Change the class counts of all fragments as nodes of the dependency graph."""
+    nodes = nodes_of(counts)
+    change(nodes)
+    return np.split(nodes.counts.astype(np.int64), np.cumsum([len(fragment) for fragment in counts])[:-1])
 
 
 def _enforce_joins(nodes: Nodes, k: int, seed: int) -> None:
@@ -109,11 +129,16 @@ def _enforce_joins(nodes: Nodes, k: int, seed: int) -> None:
         joined = _joined(nodes, node, others)
         return (joined > 0) & (joined < k)
 
-    def suspects(nodes: Nodes, node: int, others: Indices) -> Indices:
-        return others[_may_fall_below(nodes.counts[node], nodes.counts[others] > 0, k)]
+    def mend(nodes: Nodes, node: int, others: Indices) -> None:
+        suspects = others[_may_fall_below(nodes.counts[node], nodes.counts[others] > 0, k)]
+        while violates(nodes, node, suspects).any():
+            take_majority(nodes.counts[node])
+
+    def visible(nodes: Nodes, node: int) -> bytes:
+        return bytes(nodes.counts[node])
 
     if pairs_violate(nodes, k):
-        walk(nodes, seed, Condition(violates, take_majority, visible=np.asarray, suspects=suspects))
+        walk(nodes, seed, Condition(to_mend=violates, mend=mend, visible=visible))
     mend_joins(nodes, k)
 
 

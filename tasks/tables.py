@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tasks.domain import Domain
+from tasks.regions import CategoricalRegions, NumericRegions, Regions, categorical_regions
 from tasks.store import quoted, write_table
 
 Role = Literal["feature", "sensitive", "class"]
@@ -138,6 +139,65 @@ def write_class_counts(
             "after": np.concatenate([new[where] for new, where in zip(after, held, strict=True)]),
         },
     )
+
+
+def read_members(connection: duckdb.DuckDBPyConnection) -> list[npt.NDArray[np.int32]]:
+    """Return the equivalence class of every record, for each fragment."""
+    columns = connection.execute("SELECT * FROM members").fetchnumpy()
+    return [np.asarray(classes, dtype=np.int32) for classes in columns.values()]
+
+
+def read_regions(
+    connection: duckdb.DuckDBPyConnection, number: int, domains: Sequence[Domain]
+) -> tuple[Regions, ...]:
+    """Return what the equivalence classes of a fragment release.
+
+    Parameters
+    ----------
+    connection
+    number
+        Of the fragment, from 1.
+    domains
+        Of the fragment's features, in input order.
+    """
+    return tuple(
+        (_read_ranges if domain.numeric else _read_sets)(connection, f"typed_regions_{number}", place, domain)
+        for place, domain in enumerate(domains, 1)
+    )
+
+
+def _read_ranges(
+    connection: duckdb.DuckDBPyConnection, table: str, place: int, domain: Domain
+) -> NumericRegions:
+    feature = f"f{place}"
+    cells = connection.execute(f"""
+        SELECT {feature}.lower AS lower, {feature}.upper AS upper, {feature}.missing AS missing,
+               {feature}.lower IS NOT NULL AS present
+        FROM {table} ORDER BY rowid
+    """).fetchnumpy()
+    present, missing = (np.ma.getdata(cells[part]).astype(np.bool_) for part in ("present", "missing"))
+    lower, upper = (
+        np.searchsorted(domain.values, np.ma.getdata(cells[bound])) + int(domain.missing)
+        for bound in ("lower", "upper")
+    )
+    return NumericRegions(
+        domain,
+        np.where(present, lower, 0).astype(np.int32),
+        np.where(present, upper, 0).astype(np.int32),
+        present,
+        missing,
+    )
+
+
+def _read_sets(
+    connection: duckdb.DuckDBPyConnection, table: str, place: int, domain: Domain
+) -> CategoricalRegions:
+    rows = connection.execute(f"SELECT f{place} FROM {table} ORDER BY rowid").fetchall()
+    codes: dict[str | None, int] = dict(
+        zip(domain.values.tolist(), range(domain.missing, domain.size), strict=True)
+    )
+    codes[None] = 0
+    return categorical_regions(domain, [tuple(sorted(codes[name] for name in names)) for (names,) in rows])
 
 
 def read_codes(connection: duckdb.DuckDBPyConnection, domains: Sequence[Domain]) -> npt.NDArray[np.int32]:

@@ -40,7 +40,7 @@ class Present(NamedTuple):
 def enforce_within_segments(
     privacy: Privacy, counts: Sequence[Counts], present: Sequence[Present], seed: int
 ) -> Enforced:
-    """Change class values until no choice of ECs within a segment isolates fewer than k rows.
+    """Change class values until every choice of ECs within a segment keeps what the guarantee promises.
 
     An EC can have records in several segments, if chunks released the same: what mends one segment can
     break another, so segments are gone through until none changes.
@@ -82,10 +82,11 @@ def enforce_within_segments(
 
 
 def are_safe(counts: Sequence[Counts], present: Sequence[Present], k: int) -> Flags:
-    """Tell which segments are safe because their ECs share enough class values.
+    """Tell which segments are safe, for either guarantee, because their ECs share enough class values.
 
     Let S be the class values that all ECs with records in a segment hold. If each of them has k records
-    with a class in S, every join of them holds k rows: it holds at least those of any one of its ECs.
+    with a class in S, every join of them rests on these k records of each of its ECs, which have a class
+    that all of its ECs hold; so it holds k rows too.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ def are_safe(counts: Sequence[Counts], present: Sequence[Present], k: int) -> Fl
     present
         One per fragment.
     k
-        In rows.
+        In rows, and in records.
 
     Returns
     -------

@@ -87,7 +87,13 @@ def choices(fragments):
             yield from itertools.product(*subset)
 
 
-def without_partner(fragments, k, changed):
+def joined_records(chosen):
+    """Return the fewest records of one equivalence class with a value that all of them have; 0 if none."""
+    common = set.intersection(*({value for value, n in counts.items() if n} for counts in chosen))
+    return min(sum(counts[value] for value in common) for counts in chosen)
+
+
+def without_partner(fragments, k, changed, figure=joined):
     """Return the records that have no fit equivalence class in some other fragment, beyond those changed."""
     excess = 0
     for first, second in itertools.permutations(range(len(fragments)), 2):
@@ -95,7 +101,7 @@ def without_partner(fragments, k, changed):
             counts[value]
             for counts in fragments[first]
             for value in counts
-            if not any(other[value] and joined([counts, other]) >= k for other in fragments[second])
+            if not any(other[value] and figure([counts, other]) >= k for other in fragments[second])
         )
         excess += max(0, alone - changed[first] - changed[second])
     return excess

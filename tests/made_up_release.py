@@ -79,6 +79,7 @@ def release(features, sensitive, parts, sizes, random):
         "joins": {
             "smallest_join": 57 if several else None,
             "smallest_records": 12 if several else None,
+            "smallest_record_share": None,
             "choices": 300 if several else 0,
             "scope": "all",
             "within_segments": None,
@@ -178,6 +179,7 @@ def segmented(facts, smallest_join=4, at_least=40, values=2, sensitive=(), *, of
         "l": values,
         "sensitive": [{"column": column, "l": number} for column, number in sensitive],
         "of_records": dict(zip(("l", "t"), of_records, strict=True)),
+        "records": None,
     }
     return with_joins(facts, smallest_join=smallest_join, scope="segments", within_segments=within)
 

@@ -160,16 +160,20 @@ def build(
     protection=NOTHING,
     scope="all",
     within=None,
+    guarantee="join",
 ) -> Release:
     """Return a release of these fragments; class values are per class where a delta is given.
 
-    With l or t it is a draft, unless figures of joins within segments are given.
+    With l or t it is a draft, unless figures of joins within segments are given. It states
+    that the guarantee is achieved, be it so or not.
     """
     tables = [table_of(fragment, class_attribute, per_class=delta is not None) for fragment in fragments]
     manifest = manifest_of(fragments, k, class_attribute, delta)
     if protection.is_asked:
         add_protection(manifest, fragments, tables, protection)
     manifest["joins"] |= {"scope": scope, "within_segments": within}
+    for key in ("asked", "achieved") if delta is None else ("asked",):
+        manifest["guarantees"]["guarantee"][key] = guarantee
     if protection.is_asked and within is None:
         manifest["validation"]["success"] = None
     return Release(manifest, tables)
@@ -236,7 +240,7 @@ def manifest_of(fragments: Sequence[Fragment], k: int, class_attribute: str, del
         "protected": [],
         "guarantees": {
             "k": {"asked": k, "achieved": min(map(min, sizes))},
-            "guarantee": {"asked": "join", "achieved": "join"},
+            "guarantee": {"asked": "join", "achieved": "join" if delta is None else None},
             "delta": {"asked": delta, "achieved": None},
             "l": empty,
             "l_model": empty,
@@ -248,6 +252,7 @@ def manifest_of(fragments: Sequence[Fragment], k: int, class_attribute: str, del
         "joins": {
             "smallest_join": joins[0],
             "smallest_records": joins[1],
+            "smallest_record_share": None,
             "choices": prod(1 + len(size) for size in sizes) - 1 - sum(map(len, sizes)),
             "scope": "all",
             "within_segments": None,

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from tasks.class_join import (
+    Distinct,
     join_sizes,
     number_of_choices,
     smallest_records,
 )
-from tasks.violating_joins import smallest_join, violating_choices
+from tasks.errors import InfeasibleError
+from tasks.violating_joins import smallest_join, violating_choices, witnesses
 
 quick = settings(deadline=None, max_examples=60)
 SOUND_PAIRS = oracles.Family(
@@ -57,6 +59,57 @@ def test_violating_choices_are_all_those_of_real_joins(family):
 @quick
 def test_violating_choices_do_not_need_classes_of_k(family, k):
     assert found_violations(family.counts, k) == oracles.violating_choices(family.counts, k)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_violating_choices_of_five_fragments_are_all_those_of_real_joins(seed):
+    counts, _ = oracles.random_family(seed, max_fragments=5, max_values=6, max_k=3, max_records=16)
+    for k in (2, 7, 20):
+        assert found_violations(counts, k, limit=10**6) == oracles.violating_choices(counts, k)
+
+
+@given(oracles.families(max_records=14), st.integers(1, 30))
+@example(SOUND_PAIRS, 5)
+@quick
+def test_witnesses_are_violating_and_missing_only_where_nothing_violates(family, k):
+    fragments = [Distinct.of(counts) for counts in family.counts]
+    found = list(witnesses(fragments, k))
+    assert bool(found) == bool(violating_choices(family.counts, k).choices)
+    for joined, numbers, size in found:
+        members = [fragments[i].vectors[number] for i, number in zip(joined, numbers, strict=True)]
+        assert 0 < np.prod(members, axis=0).sum() == size < k
+
+
+@given(oracles.families(max_records=14), st.integers(1, 30))
+@example(SOUND_PAIRS, 5)
+@quick
+def test_the_search_is_the_same_among_many_class_values(family, k):
+    places = np.random.default_rng(k).permutation(150)[: family.counts[0].shape[1]]
+    wide = [np.zeros((len(counts), 150), dtype=np.int64) for counts in family.counts]
+    for counts, spread in zip(family.counts, wide, strict=True):
+        spread[:, places] = counts
+    assert violating_choices(wide, k) == violating_choices(family.counts, k)
+    assert smallest_join(wide) == smallest_join(family.counts)
+
+
+def test_thousands_of_class_values_that_meet_in_too_many_ways_are_refused():
+    generator = np.random.default_rng(1)
+    counts = [(generator.random((1000, 2000)) < 0.02).astype(np.int64) * 9 for _ in range(3)]
+    with pytest.raises(InfeasibleError, match="too many distinct joins"):
+        next(witnesses([Distinct.of(fragment) for fragment in counts], 9))
+
+
+def test_thousands_of_classes_with_nested_supports_are_proved_sound():
+    generator = np.random.default_rng(2)
+    chain = np.tril(np.ones((10, 10), dtype=np.int64))
+    counts = [chain[generator.integers(10, size=2000)] * generator.integers(1, 9, (2000, 10)) for _ in "1234"]
+    for fragment in counts:
+        fragment[:, 0] += 10
+    assert violating_choices(counts, 10).choices == ()
+    counts[3][0] = [1, *[0] * 8, 30]
+    assert violating_choices(counts, 10, limit=5).choices == ()
+    counts[2][0] = [0, *[1] * 8, 30]
+    assert violating_choices(counts, 31).choices
 
 
 @given(oracles.families(max_records=14))

@@ -5,16 +5,18 @@ from fractions import Fraction
 from math import prod
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from validations import class_joins, selectivity
+from validations import class_joins, selectivity, support_joins
 from validations.class_counts import ClassCounts, TooCostlyError
 from validations.class_joins import smallest_join
 from validations.record_counts import smallest_records
 from validations.selectivity import PublishedClass, eta, smallest_eta
+from validations.support_joins import smallest_by_support
 
 
 def versions(records, values):
@@ -162,6 +164,8 @@ def test_joins_that_are_too_costly_are_refused(monkeypatch):
     with duckdb.connect() as connection:
         counts = tables_of(connection, CROSSING)
         monkeypatch.setattr(class_joins, "LARGEST_PRODUCTS", 0)
+        assert smallest_join(counts, 5) == (1, True, 1)
+        monkeypatch.setattr(support_joins, "LARGEST_COMPARISONS", 0)
         with pytest.raises(TooCostlyError):
             smallest_join(counts, 5)
 
@@ -170,5 +174,63 @@ def test_larger_joins_than_k_need_not_be_exact(monkeypatch):
     with duckdb.connect() as connection:
         counts = tables_of(connection, CROSSING)
         monkeypatch.setattr(class_joins, "LARGEST_PRODUCTS", 0)
+        monkeypatch.setattr(support_joins, "LARGEST_COMPARISONS", 0)
         found = smallest_join(counts, 1)
     assert found == (5, False, 1)
+
+
+@settings(max_examples=200, deadline=None)
+@given(families(), st.integers(1, 12))
+def test_the_smallest_join_by_supports_is_that_of_every_set_of_fragments(family, cap):
+    rows, _ = joins_and_records(family)
+    found = smallest_by_support([np.array(counts) for counts in family], cap)
+    assert found == (cap if rows is None else min(rows, cap))
+
+
+@pytest.mark.parametrize("step", [1, 3])
+def test_parts_are_compared_in_blocks(step, monkeypatch):
+    monkeypatch.setattr(support_joins, "STEP", step)
+    monkeypatch.setattr(support_joins, "BLOCK", step)
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        family = [random.choice([0, 1, 2, 6], size=(8, 5)) for _ in range(3)]
+        family = [counts[counts.any(axis=1)] for counts in family]
+        rows, _ = joins_and_records([counts.tolist() for counts in family])
+        assert smallest_by_support(family, rows + 1) == rows
+        assert smallest_by_support(family, rows) == rows
+
+
+def test_class_values_or_rows_without_end_are_refused():
+    counts = np.ones((1, 64), dtype=np.int64)
+    with pytest.raises(TooCostlyError):
+        smallest_by_support([counts, counts], 5)
+    with pytest.raises(TooCostlyError):
+        smallest_by_support([counts[:, :3]] * 2, 2**31)
+    assert smallest_by_support([counts[:, :63]] * 2, 65) == 63
+
+
+def nested_family(records, random):
+    """Return class counts whose supports are all nested or disjoint, three records or more in each value."""
+    supports = [range(10), range(6), range(3), range(3, 6), range(6, 10), range(8, 10)]
+    counts = np.zeros((records, 10), dtype=np.int64)
+    for row in counts:
+        support = supports[random.integers(len(supports))]
+        row[support] = random.integers(1, 9, len(support))
+        row[support[0]] += 10
+    return np.unique(counts, axis=0)
+
+
+def test_many_classes_of_many_fragments_are_checked(monkeypatch):
+    monkeypatch.setattr(class_joins, "LARGEST_PRODUCTS", 0)  # products alone would not do
+    random = np.random.default_rng(5)
+    family = [nested_family(600, random) for _ in range(4)]
+    with duckdb.connect() as connection:
+        found = smallest_join(tables_of(connection, family), 10)
+    assert found.exact
+    assert found.rows >= 10
+    for fragment, values in enumerate([(0, 1, 2), (0, 1, 3), (0, 2, 3)]):
+        crossing = np.zeros((1, 10), dtype=np.int64)
+        crossing[0, values] = 2, 3, 3  # two of them join to thirteen rows, all three to eight
+        family[fragment] = np.vstack([family[fragment], crossing])
+    with duckdb.connect() as connection:
+        assert smallest_join(tables_of(connection, family), 10) == (8, True, 8)

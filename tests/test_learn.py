@@ -8,31 +8,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import f1_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from tasks import learn
+from tasks import learn, learners
+from tasks.cell_numbers import features_of, references, spread_features
 from tasks.domain import Domain
 from tasks.learn import (
     Learnable,
     Rows,
     class_probabilities,
+    equal_shares,
     evaluate,
     exact_regions,
-    features_of,
-    neighbours,
-    references,
-    tree,
     weighted_f,
 )
+from tasks.learners import forest, neighbours, tree
 from tasks.partition import Partition
 from tasks.regions import regions
 
 quick = settings(deadline=None, max_examples=60)
-forms = pytest.mark.parametrize("form", ["bounds", "midpoints"])
-learners = pytest.mark.parametrize("learner", ["tree", "neighbours"])
+cells = pytest.mark.parametrize("cell", ["bounds", "midpoints"])
+forms = pytest.mark.parametrize("form", ["bounds", "midpoints", "spread"])
+each_learner = pytest.mark.parametrize("learner", ["tree", "neighbours", "forest"])
 
 
 def released(codes, domains, labels):
@@ -107,18 +108,18 @@ def members(column, domain, labels):
     return [[names[code] for code in column[np.asarray(labels) == label]] for label in range(max(labels) + 1)]
 
 
-@forms
+@cells
 @given(table=oracles.tables(), data=st.data())
 @quick
-def test_features_are_what_the_definition_says(form, table, data):
+def test_features_are_what_the_definition_says(cell, table, data):
     rows = len(table.codes)
     drawn = data.draw(st.lists(st.integers(0, 3), min_size=rows, max_size=rows))
     labels, shown = released(table.codes, table.domains, oracles.ranks(drawn))
     expected = [
-        columns_by_definition(members(column, domain, labels), domain, form)
+        columns_by_definition(members(column, domain, labels), domain, cell)
         for column, domain in zip(table.codes.T, table.domains, strict=True)
     ]
-    features = features_of(shown, references(shown, np.bincount(labels)), form)
+    features = features_of(shown, references(shown, np.bincount(labels)), cell)
     assert_allclose(features, np.concatenate(expected, axis=1), atol=1e-9)
 
 
@@ -134,6 +135,52 @@ def test_exact_records_are_classes_of_their_own(table):
             np.sort(features_of(exact, relative_to, form), axis=0),
             np.sort(features_of(shown, relative_to, form), axis=0),
         )
+
+
+@given(table=oracles.tables(), data=st.data())
+@quick
+def test_points_lie_evenly_in_their_cells(table, data):
+    rows = len(table.codes)
+    drawn = data.draw(st.lists(st.integers(0, 3), min_size=rows, max_size=rows))
+    labels, shown = released(table.codes, table.domains, oracles.ranks(drawn))
+    relative_to, points = references(shown, np.bincount(labels)), 60  # 60 divides by the size of any set
+    ecs = max(labels) + 1
+    found = spread_features(shown, relative_to, points, seed=1).reshape(ecs, points, -1)
+    middles = features_of(shown, relative_to, "midpoints")
+    place = 0
+    for column, domain, reference in zip(table.codes.T, table.domains, relative_to, strict=True):
+        width = 1 + domain.missing if domain.numeric else domain.size
+        of_feature = found[:, :, place : place + width]
+        if domain.numeric:
+            groups = members(column, domain, labels)
+            for group, (lower, upper), some in zip(
+                groups, bounds_by_definition(groups, domain), of_feature, strict=True
+            ):
+                numbers = some[some[:, 1] == 0, 0] if domain.missing else some[:, 0]
+                held = 0 if {*group} == {None} else points // 2 if None in group else points
+                steps = (np.arange(held) + 0.5) / max(held, 1)
+                assert_allclose(np.sort(numbers), lower + (upper - lower) * steps, atol=1e-9)
+                if domain.missing:
+                    assert_allclose(some[some[:, 1] == 1, 0], reference.mean)
+        else:
+            assert_allclose(of_feature.sum(axis=2), 1)
+            sizes = (middles[:, place : place + width] > 0).sum(axis=1)
+            if all(points % size == 0 for size in sizes):
+                assert_allclose(of_feature.mean(axis=1), middles[:, place : place + width])
+        place += width
+
+
+@given(table=oracles.tables(), data=st.data())
+@quick
+def test_one_point_is_the_midpoint(table, data):
+    numeric = [place for place, domain in enumerate(table.domains) if domain.numeric and not domain.missing]
+    if not numeric:
+        return
+    rows = len(table.codes)
+    labels = oracles.ranks(data.draw(st.lists(st.integers(0, 3), min_size=rows, max_size=rows)))
+    labels, shown = released(table.codes[:, numeric], [table.domains[i] for i in numeric], labels)
+    relative_to = references(shown, np.bincount(labels))
+    assert_allclose(spread_features(shown, relative_to, 1, 0), features_of(shown, relative_to, "midpoints"))
 
 
 def test_values_beyond_the_release_keep_their_distance_and_new_categories_share_nothing():
@@ -232,13 +279,50 @@ def test_tree_weighs_equivalence_classes_as_their_records(plain_table):
     assert_allclose(ours, theirs.predict_proba(test))
 
 
+def test_forest_of_raw_records_votes_like_that_of_scikit_learn(plain_table):
+    values, classes, test, truth = plain_table
+    theirs = RandomForestClassifier(criterion="entropy", random_state=3).fit(values, classes)
+    ours = class_probabilities(
+        one_ec_per_record(values, classes, 3), rows_of(test), "forest", "midpoints", seed=3
+    )
+    assert_allclose(ours.sum(axis=1), 1)
+    assert np.abs(ours - theirs.predict_proba(test)).mean() < 0.05
+    hits = [(votes.argmax(axis=1) == truth).mean() for votes in (ours, theirs.predict_proba(test))]
+    assert hits[0] == pytest.approx(hits[1], abs=0.05)
+
+
+def test_forest_draws_records_not_classes_of_them():
+    """One record in a hundred is of the other class: hardly a tree has it as the majority."""
+    counts = np.array([[99, 1], [1, 99]])
+    found = forest(np.array([[0.0], [1.0]]), counts, 0)(np.array([[0.0], [1.0]]))
+    assert_allclose(found, [[0.99, 0.01], [0.01, 0.99]], atol=0.005)
+
+
+def test_forest_depends_on_its_seed_alone(plain_table):
+    values, classes, test, _ = plain_table
+    counts = np.eye(3, dtype=np.int64)[classes]
+    found = forest(values, counts, 1)(test)
+    assert_array_equal(forest(values, counts, 1)(test), found)
+    assert (forest(values, counts, 2)(test) != found).any()
+
+
+def test_shares_of_a_class_count_as_records_of_it(plain_table):
+    values, classes, test, _ = plain_table
+    counts = 2 * np.eye(3, dtype=np.int64)[classes]
+    assert_array_equal(forest(values, counts / 1, 1)(test), forest(values, counts, 1)(test))
+    half = equal_shares(np.array([[3, 1, 0], [0, 0, 2]]), np.array([7, 4]))
+    assert_allclose(half, [[3.5, 3.5, 0], [0, 0, 4]])
+    for fit in (tree, forest):
+        assert_allclose(fit(np.array([[0.0], [1.0]]), half, 0)(np.zeros((1, 1))), [[0.5, 0.5, 0]], atol=0.1)
+
+
 @pytest.mark.parametrize("records, leaves", [(1, 1), (2, 2)])
 def test_a_leaf_of_the_tree_holds_two_records(records, leaves):
     found = tree(np.array([[0.0], [1.0]]), np.array([[records, 0], [0, 10]]), 0)(np.array([[0.0], [1.0]]))
     assert len(np.unique(found, axis=0)) == leaves
 
 
-@learners
+@each_learner
 def test_a_class_that_no_record_has_gets_probability_zero(learner):
     fragment = one_ec_per_record(np.arange(6.0)[:, None], np.array([0, 0, 0, 2, 2, 2]), 4)
     found = class_probabilities(fragment, rows_of(np.array([[0.5], [4.5]])), learner, "bounds")
@@ -247,13 +331,32 @@ def test_a_class_that_no_record_has_gets_probability_zero(learner):
 
 
 @forms
-@learners
+@each_learner
 def test_blocks_of_test_rows_change_nothing(plain_table, monkeypatch, learner, form):
     values, classes, test, _ = plain_table
     fragment = one_ec_per_record(values, classes, 3)
+    monkeypatch.setattr(learners, "TREES", 5)
     whole = class_probabilities(fragment, rows_of(test), learner, form)
     monkeypatch.setattr(learn, "CELLS_PER_BLOCK", 7 * len(values))
     assert_allclose(class_probabilities(fragment, rows_of(test), learner, form), whole)
+
+
+@each_learner
+def test_more_equivalence_classes_than_points_are_learnt_from_at_their_midpoints(
+    plain_table, monkeypatch, learner
+):
+    values, classes, test, _ = plain_table
+    labels = np.arange(200) // 4
+    codes, domains = rows_of(values)
+    fragment = Learnable(released(codes, domains, labels)[1], counts_of(labels, classes, 3))
+    monkeypatch.setattr(learners, "TREES", 5)
+    spread, midpoints = (
+        lambda form=form: class_probabilities(fragment, rows_of(test), learner, form)
+        for form in ("spread", "midpoints")
+    )
+    assert not np.allclose(spread(), midpoints())
+    monkeypatch.setattr(learn, "SPREAD", 99)
+    assert_allclose(spread(), midpoints())
 
 
 # --- the measure --------------------------------------------------------------------------------
@@ -273,7 +376,7 @@ def test_the_majority_alone_reaches_what_its_share_allows_on_musk():
 
 
 @forms
-@learners
+@each_learner
 def test_fragments_combined_know_what_each_alone_does_not(learner, form):
     """Of four class values, one fragment tells {0, 1} from {2, 3}, the other {0, 2} from {1, 3}."""
     classes = np.tile(np.arange(4), 20)

@@ -14,7 +14,7 @@ import pytest
 
 from flows.audit import audit
 from flows.release import STEPS, release
-from tasks import publish, steps, write
+from tasks import coarsen, publish, steps, write
 from tasks.cells import CategoryCell, parse_cell
 from tasks.errors import ConfigurationError, GateError, InfeasibleError, InputError, StepError
 from tasks.read_config import parse_config
@@ -321,3 +321,56 @@ def test_a_class_of_any_name_is_data(tmp_path, small_table, name):
     asked = settings(tmp_path, small_table.rename(columns={"group": name}))
     asked["columns"]["class"] = name
     assert audit(publish_plainly(asked)).success
+
+
+def with_segments(asked):
+    asked["privacy"] |= {"l": 1.5, "l_model": "entropy"}
+    asked["segmentation"] = {"min_segment": 60}
+    return asked
+
+
+@pytest.mark.parametrize(("guarantee", "bounds"), [("join", "tight"), ("records", "cuts")])
+def test_coarsening_changes_no_class_value_and_its_audit_confirms_the_release(
+    tmp_path, small_table, monkeypatch, guarantee, bounds
+):
+    monkeypatch.setattr(coarsen, "TRIALS", 20)
+    asked = settings(tmp_path, small_table, enforcement="coarsen", guarantee=guarantee)
+    asked["anonymization"] = {"bounds": bounds}
+    folder = publish_plainly(asked)
+    assert audit(folder).success
+    manifest = json.loads((folder / "release.json").read_text())
+    assert manifest["changed_class_values"]["total"] == 0
+    held = manifest["joins"]["smallest_join" if guarantee == "join" else "smallest_records"]
+    assert held is None or held >= 10
+    for fragment in fragments(folder):
+        assert sorted(fragment["group"]) == sorted(small_table["group"])
+
+
+def test_coarsened_cells_still_cover_every_value(tmp_path, small_table, monkeypatch):
+    monkeypatch.setattr(coarsen, "TRIALS", 20)
+    asked = settings(tmp_path, small_table, enforcement="coarsen")
+    asked["run"]["keep_workspace"] = True
+    manifest = json.loads((publish_plainly(asked) / "release.json").read_text())
+    kinds = {column["name"]: column["kind"] for column in manifest["columns"]}
+    (store,) = (tmp_path / "workspace").glob("*/store.duckdb")
+    with duckdb.connect(store, read_only=True) as connection:
+        for number, fragment in enumerate(manifest["fragments"], 1):
+            for place, name in enumerate(fragment["features"], 1):
+                rows = connection.execute(f"""
+                    SELECT source."{name}", f{place} FROM source
+                    JOIN members ON members.rowid = source.rowid
+                    JOIN regions_{number} AS regions ON regions.rowid = fragment_{number}
+                """).fetchall()
+                assert len(rows) == len(small_table)
+                assert all(covers(parse_cell(cell, kinds[name]), value) for value, cell in rows), name
+
+
+@pytest.mark.parametrize(("guarantee", "strict"), [("records", False), ("join", True)])
+def test_coarsening_keeps_joins_within_segments_safe(tmp_path, small_table, monkeypatch, guarantee, strict):
+    monkeypatch.setattr(coarsen, "TRIALS", 20)
+    asked = with_segments(
+        settings(tmp_path, small_table, enforcement="coarsen", guarantee=guarantee, strict_segments=strict)
+    )
+    folder = publish_plainly(asked)
+    assert audit(folder).success
+    assert json.loads((folder / "release.json").read_text())["changed_class_values"]["total"] == 0

@@ -10,6 +10,7 @@ from report_pages import VARIANTS, Page, rendered, words
 
 from tasks.pictures import visible_text
 from tasks.report import render_report
+from tasks.report_trials import LearnerResult, Learning, NumberChoice, NumberTrial
 
 
 @pytest.fixture(scope="module", params=VARIANTS)
@@ -164,3 +165,98 @@ def test_nothing_changed_is_said_so():
     text = Page(render_report(changed(VARIANTS["thirty"], changed_class_values=none))).text
     assert "No class value was changed" in text
     assert "Counts by class are not exact" not in text
+
+
+def number_trial(fragments, score, folds=3, *, chosen=False, feasible=True):
+    error = 0.0125 if folds > 1 and score is not None else None
+    cost = (None, None) if score is None else (0.2125, 0.045)
+    return NumberTrial(fragments, folds, score, error, *cost, 2.5 * folds, feasible, chosen)
+
+
+CHOICE = NumberChoice(
+    "f_measure",
+    1838,
+    (
+        number_trial(1, 0.6111),
+        number_trial(2, 0.7222, chosen=True),
+        number_trial(3, 0.7333),
+        number_trial(4, None, 1, feasible=False),
+        number_trial(5, None, 0),
+    ),
+)
+LEARNING = Learning(
+    1287,
+    551,
+    0.4321,
+    (
+        LearnerResult("tree", (0.51, 0.62, 0.63), (0.41, 0.42, 0.43), 0.93),
+        LearnerResult("neighbours", (0.71, 0.52, 0.53), (0.31, 0.32, 0.33), 0.94),
+    ),
+)
+
+
+def told(variant="thirty", **facts):
+    page = Page(render_report(replace(VARIANTS[variant], **facts)))
+    assert page.open == []
+    ids = page.attributes("id")
+    assert len(ids) == len(set(ids))
+    assert {link[1:] for link in page.attributes("href") if link.startswith("#")} <= set(ids)
+    pictures = [element["aria-label"] for tag, element in page.elements if tag == "svg"]
+    return page.text, pictures
+
+
+def test_nothing_is_said_of_trials_where_there_were_none():
+    assert "How many fragments" not in words("thirty")
+    assert "What can be learnt" not in words("thirty")
+
+
+def test_the_choice_of_the_number_is_told_with_its_curve():
+    text, pictures = told(choice=CHOICE)
+    assert len(pictures) == 4
+    assert "F-measure of trials with each number of fragments" in pictures[0]
+    assert "Each trial released two thirds of 1,838 records the way" in text
+    assert "Chosen is the lowest number within one standard error of the best, which is 3." in text
+    assert "There was no time for 5: with a larger time budget" in text
+    for row in (
+        "1 0.611 0.013 0.212 4.5 % 3 7.5 tried",
+        "2 0.722 0.013 0.212 4.5 % 3 7.5 chosen",
+        "4 none none none none 1 2.5 not feasible",
+        "5 none none none none 0 0.0 not tried: no time",
+    ):
+        assert row in text
+
+
+def test_a_choice_on_one_fold_is_told_as_one():
+    trials = (number_trial(1, -0.5, 1), number_trial(2, -0.25, 1, chosen=True))
+    text, pictures = told(choice=NumberChoice("information_loss", 900, trials))
+    assert "two thirds of a sample of 900 records" in text
+    assert "judged by the sum of its information loss and its share of changed class values" in text
+    assert "compared on one such third, so no standard error is known, and the best was chosen" in text
+    assert "no time for all three thirds" in text
+    assert "1 0.500 none 0.212 4.5 % 1 2.5 tried" in text
+    assert "information loss and changed values" in pictures[0]
+
+
+def test_what_can_be_learnt_is_told_with_a_picture():
+    text, pictures = told(learning=LEARNING)
+    assert "trained on a trial of this release with 30 % of the records kept out (551 of 1,838)" in text
+    assert "Who always names the most frequent class value reaches 0.432." in text
+    assert "decision tree 0.510 / 0.620 / 0.630 0.410 / 0.420 / 0.430 0.930" in text
+    assert "nearest neighbours 0.710 / 0.520 / 0.530 0.310 / 0.320 / 0.330 0.940" in text
+    assert "not feasible" not in text
+    assert "Weighted F-measure of 2 classifiers" in pictures[3]
+
+
+def test_a_trial_that_was_not_feasible_is_told_as_such():
+    results = (LearnerResult("forest", (None,) * 3, (None,) * 3, 0.9),)
+    text, _ = told(learning=LEARNING._replace(results=results))
+    assert "random forest not feasible 0.900" in text
+    assert "without the records that are kept out, no release keeps what was asked" in text
+
+
+def test_one_fragment_is_compared_with_the_table_alone():
+    results = tuple(result._replace(unfragmented=(None,) * 3) for result in LEARNING.results)
+    text, _ = told("one", learning=LEARNING._replace(results=results, trained=100, tested=100))
+    assert "decision tree 0.510 / 0.620 / 0.630 0.930" in text
+    assert "50 % of a sample of 200 records kept out" in text
+    assert "In one table" not in text

@@ -13,6 +13,7 @@ from tasks.within_segments import Present, are_safe, enforce_within_segments
 
 K = 4
 GRAPH = Privacy(k=K, enforcement="dependency_graph")
+RECORDS = Privacy(k=K, enforcement="dependency_graph", guarantee="records")
 
 
 def present(*segments_of_classes):
@@ -22,23 +23,36 @@ def present(*segments_of_classes):
     return Present(np.array(segments), np.array(classes))
 
 
+def choices_within(counts, presence, segment):
+    """Yield the class counts of the members of every choice of ECs that have records in a segment."""
+    for size in range(2, len(counts) + 1):
+        for fragments in itertools.combinations(range(len(counts)), size):
+            for choice in itertools.product(*(presence[i].of(segment).tolist() for i in fragments)):
+                yield np.array([counts[i][ec] for i, ec in zip(fragments, choice, strict=True)])
+
+
 def joins_within(counts, presence):
     """Return, per segment, the rows of every join of ECs that have records in it."""
-    found = {segment: [] for segment in presence[0].segments.tolist()}
-    for segment, rows in found.items():
-        for size in range(2, len(counts) + 1):
-            for fragments in itertools.combinations(range(len(counts)), size):
-                choices = [presence[i].of(segment).tolist() for i in fragments]
-                for choice in itertools.product(*choices):
-                    product = np.prod(
-                        [counts[i][ec] for i, ec in zip(fragments, choice, strict=True)], axis=0
-                    )
-                    rows.append(int(product.sum()))
-    return found
+    return {
+        segment: [int(members.prod(axis=0).sum()) for members in choices_within(counts, presence, segment)]
+        for segment in presence[0].segments.tolist()
+    }
 
 
-def smallest(rows):
-    return min((size for size in rows if size), default=K)
+def records_within(counts, presence):
+    """Return, per segment, the records of every EC of a join that have a class common to all its ECs."""
+    return {
+        segment: [
+            int(records)
+            for members in choices_within(counts, presence, segment)
+            for records in members[:, (members > 0).all(axis=0)].sum(axis=1)
+        ]
+        for segment in presence[0].segments.tolist()
+    }
+
+
+def smallest(sizes):
+    return min((size for size in sizes if size), default=K)
 
 
 @st.composite
@@ -78,11 +92,31 @@ def test_every_join_within_a_segment_holds_k_rows_afterwards(family):
 
 @given(segmented())
 @settings(deadline=None, max_examples=150)
-def test_segments_called_safe_are(family):
+def test_every_join_within_a_segment_rests_on_k_records_afterwards(family):
     counts, presence = family
-    rows = joins_within(counts, presence)
+    try:
+        found = enforce_within_segments(RECORDS, counts, presence, seed=0)
+    except InfeasibleError:
+        return
+    for records in records_within(found.counts, presence).values():
+        assert smallest(records) >= K
+
+
+def test_rows_can_be_enough_where_records_are_not():
+    counts, together = [np.array([[1, 4]]), np.array([[5, 0]])], [present({0}), present({0})]
+    assert joins_within(counts, together) == {0: [5]}
+    assert records_within(counts, together) == {0: [1, 5]}
+    assert enforce_within_segments(GRAPH, counts, together, seed=0).changed == (0, 0)
+    assert enforce_within_segments(RECORDS, counts, together, seed=0).changed == (1, 0)
+
+
+@given(segmented())
+@settings(deadline=None, max_examples=150)
+def test_segments_called_safe_are_for_either_guarantee(family):
+    counts, presence = family
+    rows, records = joins_within(counts, presence), records_within(counts, presence)
     for segment, safe in enumerate(are_safe(counts, presence, K)):
-        assert not safe or smallest(rows[segment]) >= K
+        assert not safe or min(smallest(rows[segment]), smallest(records[segment])) >= K
 
 
 def test_a_join_across_segments_is_left_alone():

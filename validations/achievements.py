@@ -1,4 +1,4 @@
-"""Whether a release that says it was checked states that it achieved what was asked of l and t."""
+"""Whether a release that says it was checked states that it achieved what was asked of joins, l and t."""
 
 import math
 from collections.abc import Iterator
@@ -20,6 +20,7 @@ def unachieved(manifest: Manifest) -> Iterator[str]:
     if manifest.validation.success is None:
         return
     guarantees = manifest.guarantees
+    yield from _of_joins(manifest)
     yield from _of_guarantees(guarantees)
     if not guarantees.protects_values or len(manifest.fragments) == 1:
         return
@@ -27,6 +28,23 @@ def unachieved(manifest: Manifest) -> Iterator[str]:
         yield "`joins.within_segments` is not stated, but l or t is asked of several fragments"
     else:
         yield from _of_segments(manifest.joins.within_segments, guarantees)
+
+
+def _of_joins(manifest: Manifest) -> Iterator[str]:
+    """Yield what contradicts the guarantee asked; where values are per class, only delta is achieved."""
+    stated, joins = manifest.guarantees.guarantee, manifest.joins
+    if stated.achieved != (stated.asked if manifest.class_values == "per_record" else None):
+        yield "`guarantee` is not achieved as it was asked"
+    if stated.asked == "join":
+        return
+    fewest, within = manifest.guarantees.k.asked, joins.within_segments
+    if joins.scope == "all" and joins.smallest_records is not None and joins.smallest_records < fewest:
+        yield "`joins.smallest_records` states fewer than k records"
+    if within is not None and within.records is not None and within.records < fewest:
+        yield "`joins.within_segments` states fewer than k records"
+    share, delta = joins.smallest_record_share, manifest.guarantees.delta.asked
+    if share is not None and delta is not None and share + ROUNDING < delta:
+        yield "`joins.smallest_record_share` states less than delta"
 
 
 def _of_guarantees(stated: StatedGuarantees) -> Iterator[str]:

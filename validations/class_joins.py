@@ -4,7 +4,11 @@ A choice takes one equivalence class (EC) from each of two or more fragments. It
 `sum_c prod_i f_i(c)` rows, where f_i are the class counts of its ECs.
 """
 
+from contextlib import suppress
 from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from validations.class_counts import (
     LARGEST_SUPPORTS,
@@ -14,9 +18,13 @@ from validations.class_counts import (
     smallest_between,
     support,
 )
+from validations.support_joins import smallest_by_support
 
 LARGEST_PRODUCTS = 20_000_000
 """Most products of class counts that are kept to be joined with a further fragment."""
+
+FEW_PRODUCTS = 200_000
+"""Products of class counts that are made before sets of class values are gone through; a second."""
 
 
 class SmallestJoin(NamedTuple):
@@ -25,9 +33,9 @@ class SmallestJoin(NamedTuple):
     Attributes
     ----------
     rows
-        Its rows; None if no join holds any.
+        Its rows; None if no join holds any, or none is known.
     exact
-        False if larger sets of fragments were only shown to hold at least `at_least` rows.
+        False if joins, or those of larger sets of fragments, were only shown to hold `at_least` rows.
     at_least
         What every join that holds any rows holds at least; None if none holds any.
     """
@@ -40,12 +48,15 @@ class SmallestJoin(NamedTuple):
 def smallest_join(counts: ClassCounts, k: int) -> SmallestJoin:
     """Return the smallest join with rows, over every choice from every set of two or more fragments.
 
-    Pairs are compared directly. Larger sets follow from products of class counts, fragment by fragment:
+    Pairs are compared directly. Larger sets follow from products of class counts, fragment by fragment, or,
+    where those are many, from what the ECs can have in common, see `validations.support_joins`.
 
     - A product needs to be made only where the supports cross, so that neither holds the other: with nested
       supports the ECs on the larger side can be left out, and the join does not grow.
     - Entries are capped, and a product whose non-zero entries all reach the cap is dropped: no join with it
-      is smaller. The cap is the smallest join of a pair, so the result is exact; where that is too costly
+      is smaller.
+
+    The cap is the smallest join of a pair, so the result is exact; where that is too costly
       the cap is k, which still finds every join of fewer than k rows.
 
     Parameters
@@ -64,11 +75,11 @@ def smallest_join(counts: ClassCounts, k: int) -> SmallestJoin:
     if pair is None or counts.fragments == 2:  # noqa: PLR2004 (a pair is the only set of two)
         return SmallestJoin(pair, exact=True, at_least=pair)
     try:
-        rows = _smallest_product(counts, pair)
+        rows = _smallest_of_more(counts, pair)
     except TooCostlyError:
         if pair <= k:
             raise
-        rows = _smallest_product(counts, k)
+        rows = _smallest_of_more(counts, k)
         return SmallestJoin(rows if rows < k else pair, exact=rows < k, at_least=min(rows, k))
     return SmallestJoin(rows, exact=True, at_least=rows)
 
@@ -82,15 +93,36 @@ def _smallest_pair(counts: ClassCounts) -> int | None:
     return min((rows for rows in found if rows is not None), default=None)
 
 
-def _smallest_product(counts: ClassCounts, cap: int) -> int:
+def _smallest_of_more(counts: ClassCounts, cap: int) -> int:
     """Return the smallest join of any set of fragments, or `cap` if there is none below it."""
+    with suppress(TooCostlyError):
+        return _smallest_product(counts, cap, min(FEW_PRODUCTS, LARGEST_PRODUCTS), FEW_PRODUCTS)
+    with suppress(TooCostlyError):
+        return smallest_by_support(_as_arrays(counts), cap)
+    return _smallest_product(counts, cap, LARGEST_PRODUCTS, LARGEST_WORK // counts.values)
+
+
+def _as_arrays(counts: ClassCounts) -> list[npt.NDArray[np.int64]]:
+    """Return the distinct class counts of every fragment, shape (ECs, class values)."""
+    columns = [f"v{value}" for value in range(counts.values)]
+    found = []
+    for fragment in range(1, counts.fragments + 1):
+        table = counts.connection.execute(f"SELECT {', '.join(columns)} FROM counts_{fragment}").fetchnumpy()
+        found.append(np.column_stack([table[column] for column in columns]).astype(np.int64))
+    return found
+
+
+def _smallest_product(counts: ClassCounts, cap: int, most_kept: int, most: int) -> int:
+    """Return the same from products, of which so many are kept at most, and made at most."""
     tables = sorted(_critical_tables(counts, cap), key=counts.size)
     counts.connection.execute(f"CREATE OR REPLACE TEMP TABLE products AS SELECT * FROM {tables[0]}")
     for number, table in enumerate(tables[1:], start=2):
         products = _write_crossing(counts, table)
-        cap = min(cap, _smallest_crossing(counts, table, products) or cap)
+        if products > (most_kept if number < len(tables) else most):
+            raise TooCostlyError(f"{products:.1e} products of class counts are too many")
+        cap = min(cap, _smallest_crossing(counts, table) or cap)
         if number < len(tables):
-            _extend_products(counts, table, cap, products)
+            _extend_products(counts, table, cap)
     return cap
 
 
@@ -127,15 +159,11 @@ def _crossing(table: str) -> str:
     return f"crossing JOIN products AS a ON a.mask = first JOIN {table} AS b ON b.mask = second"
 
 
-def _smallest_crossing(counts: ClassCounts, table: str, products: int) -> int | None:
-    if products * counts.values > LARGEST_WORK:
-        raise TooCostlyError(f"{products:.1e} products of class counts exceed the bound on multiplications")
+def _smallest_crossing(counts: ClassCounts, table: str) -> int | None:
     return counts.smallest(f"SELECT min({counts.product}) FROM {_crossing(table)}")
 
 
-def _extend_products(counts: ClassCounts, table: str, cap: int, products: int) -> None:
-    if products > LARGEST_PRODUCTS:
-        raise TooCostlyError(f"{products:.1e} products of class counts exceed {LARGEST_PRODUCTS:.0e}")
+def _extend_products(counts: ClassCounts, table: str, cap: int) -> None:
     counts.connection.execute(f"""
         CREATE OR REPLACE TEMP TABLE products AS
         SELECT DISTINCT * FROM (

@@ -66,8 +66,8 @@ def _of_class_values(manifest: Manifest) -> Iterator[str]:
     cells = manifest.records * fragments
     if abs(changed.share * cells - changed.total) > ROUNDING * cells:
         yield "`changed_class_values.share` is not the total's share of all class values"
-    if changed.total > 0 and (manifest.enforcement == "none" or fragments == 1):
-        yield "class values are changed only by an enforcement, and only in several fragments"
+    if changed.total > 0 and (manifest.enforcement in {"none", "coarsen"} or fragments == 1):
+        yield "class values are changed only by an enforcement that does so, and only in several fragments"
 
 
 def _of_guarantees(stated: StatedGuarantees) -> Iterator[str]:
@@ -172,6 +172,10 @@ def _of_joins(manifest: Manifest) -> Iterator[str]:
     segmented = manifest.guarantees.protects_values and len(manifest.fragments) > 1
     if joins.scope == "segments" and not segmented:
         yield "joins are promised within segments only with l or t and several fragments"
+    if joins.smallest_record_share is not None and (
+        manifest.class_values == "per_record" or manifest.guarantees.guarantee.asked == "join"
+    ):
+        yield "`joins.smallest_record_share` is stated only where records are asked and values are per class"
     within = joins.within_segments
     if within is not None and not segmented:
         yield "`joins.within_segments` is stated, but there are no segments"

@@ -105,18 +105,28 @@ class JoinEvidence:
         smaller joins, and only those within segments need to hold k rows.
     smallest_records
         Fewest records that a join rests on in one of its ECs; None if not found or no join has rows.
+    without_record_partner
+        Likewise, class values of ECs that join with no EC of some other fragment so that it rests on k
+        records of both.
     smallest_eta
         None if not asked for, not found, or no choice has a common class value.
+    smallest_record_share
+        Smallest share of an EC's versions with k records that a join rests on; None likewise.
     problem
         Why the smallest join or eta could not be found; None if it could.
+    records_problem
+        Why the fewest records, or the share, could not be found; None if they could.
     """
 
     choices: int | None
     smallest_join: SmallestJoin | None = None
     without_partner: int | None = None
     smallest_records: int | None = None
+    without_record_partner: int | None = None
     smallest_eta: Fraction | None = None
+    smallest_record_share: Fraction | None = None
     problem: str | None = None
+    records_problem: str | None = None
 
 
 @dataclass(frozen=True)
@@ -136,6 +146,9 @@ class Figures:
     smallest_eta
         Smallest share of versions with a safe join, where class values are published per class;
         rounded down to 6 digits.
+    smallest_record_share
+        Smallest share of an EC's versions in which it has k records with a class value that all ECs of a
+        choice share, where that is asked and values are per class; rounded down to 6 digits.
     smallest_l, largest_t
         The smallest level of diversity, and the largest distance, of an EC, over all protected attributes:
         see `Reached`.
@@ -151,6 +164,7 @@ class Figures:
     smallest_records: int | None
     choices: int | None
     smallest_eta: float | None
+    smallest_record_share: float | None
     smallest_l: float | None
     largest_t: float | None
     protected: tuple[tuple[Reached, ...], ...]
@@ -191,7 +205,7 @@ class Evidence:
     def figures(self) -> Figures:
         """The figures alone; a fragment's are those of its CSV file."""
         sizes = [fragment.csv.class_sizes for fragment in self.fragments]
-        join, eta = self.joins.smallest_join, self.joins.smallest_eta
+        join = self.joins.smallest_join
         protected = tuple(tuple(map(reached, fragment.csv.values)) for fragment in self.fragments)
         every = [each for of_fragment in protected for each in of_fragment]
         return Figures(
@@ -200,7 +214,8 @@ class Evidence:
             smallest_join=join.rows if join and join.exact else None,
             smallest_records=self.joins.smallest_records,
             choices=self.joins.choices,
-            smallest_eta=None if eta is None else math.floor(eta * 10**6) / 10**6,
+            smallest_eta=_share(self.joins.smallest_eta),
+            smallest_record_share=_share(self.joins.smallest_record_share),
             smallest_l=_extreme(min, [each.l for each in every]),
             largest_t=_extreme(max, [each.t for each in every]),
             protected=protected,
@@ -228,6 +243,11 @@ def _rounded(level: float | None, distance: float | None) -> tuple[float | None,
     if distance is not None:
         distance = math.ceil((distance - ALMOST) * 10**6) / 10**6
     return level, distance
+
+
+def _share(share: Fraction | None) -> float | None:
+    """Return a share rounded down to 6 digits."""
+    return None if share is None else math.floor(share * 10**6) / 10**6
 
 
 def _extreme(extreme: Callable[[list[float]], float], figures: Sequence[float | None]) -> float | None:

@@ -4,7 +4,6 @@ Only aggregates leave DuckDB: no record, no cell.
 """
 
 import hashlib
-import math
 import os
 import stat
 import tempfile
@@ -16,10 +15,9 @@ import numpy as np
 
 from validations.agreement import agreement
 from validations.cell_grammar import KIND_TYPES, MACROS
-from validations.class_counts import ClassCounts, TooCostlyError, count_classes
-from validations.class_joins import SmallestJoin, smallest_join
 from validations.class_totals import fewest_changes
-from validations.evidence import Evidence, FileEvidence, FragmentEvidence, JoinEvidence
+from validations.evidence import Evidence, FileEvidence, FragmentEvidence
+from validations.gather_joins import gather_joins, gather_segments
 from validations.groups import (
     Groups,
     class_cells,
@@ -29,13 +27,9 @@ from validations.groups import (
     read_groups,
     unsound,
 )
-from validations.partners import records_without_partner
 from validations.promises import PROMISES, Promises
 from validations.protected_values import ValuesEvidence, protected_values
 from validations.published_files import Columns, UnreadableError
-from validations.record_counts import smallest_records
-from validations.segment_joins import SegmentEvidence, within_segments
-from validations.selectivity import PublishedClass, smallest_eta
 from validations.spelling import has_no_metadata, is_written_plainly, misspelt
 
 DOCUMENTS = {
@@ -79,8 +73,8 @@ def gather_evidence(folder: Path, promises: Promises, store: Path | None = None)
         csv_groups, fragments = zip(*read, strict=True)
         return Evidence(
             fragments=fragments,
-            joins=_gather_joins(connection, csv_groups, fragments, promises),
-            segments=_gather_segments(connection, csv_groups, fragments, promises, store),
+            joins=gather_joins(connection, csv_groups, fragments, promises),
+            segments=gather_segments(connection, csv_groups, fragments, promises, store),
             undeclared=_undeclared(folder, promises),
             changes=_gather_changes(connection, csv_groups),
         )
@@ -166,91 +160,11 @@ def _sha256(path: Path) -> str | None:
         return None
 
 
-def _gather_joins(
-    connection: duckdb.DuckDBPyConnection,
-    csv_groups: tuple[Groups | None, ...],
-    fragments: tuple[FragmentEvidence, ...],
-    promises: Promises,
-) -> JoinEvidence:
-    problem = _join_problem(csv_groups, fragments)
-    if problem is not None:
-        return JoinEvidence(choices=None, problem=problem)
-    groups = [each for each in csv_groups if each]
-    sizes = [len(fragment.csv.class_sizes) for fragment in fragments]
-    choices = math.prod(1 + size for size in sizes) - 1 - sum(sizes)
-    try:
-        if promises.class_values == "per_class":
-            found = smallest_eta(_published_classes(connection, groups), promises.k)
-            return JoinEvidence(choices=choices, smallest_eta=found)
-        counts = count_classes(connection, groups)
-        smallest = smallest_join(counts, promises.k)
-        alone = _without_partner(counts, smallest, promises)
-    except TooCostlyError as error:
-        return JoinEvidence(choices=choices, problem=f"too costly to check: {error}")
-    try:
-        records = smallest_records(counts)
-    except TooCostlyError:
-        records = None
-    return JoinEvidence(choices, smallest, alone, records)
-
-
 def _gather_changes(
     connection: duckdb.DuckDBPyConnection, csv_groups: tuple[Groups | None, ...]
 ) -> dict[tuple[int, int], int] | None:
     groups = [each for each in csv_groups if each and each.class_column]
     return fewest_changes(connection, groups) if len(groups) == len(csv_groups) else None
-
-
-def _without_partner(counts: ClassCounts, smallest: SmallestJoin, promises: Promises) -> int | None:
-    if promises.join_scope == "all" or (smallest.at_least or promises.k) >= promises.k:
-        return None
-    return records_without_partner(counts, promises.k, promises.changed)
-
-
-def _gather_segments(
-    connection: duckdb.DuckDBPyConnection,
-    csv_groups: tuple[Groups | None, ...],
-    fragments: tuple[FragmentEvidence, ...],
-    promises: Promises,
-    store: Path | None,
-) -> SegmentEvidence | None:
-    if store is None or not promises.protects_values or len(fragments) == 1:
-        return None
-    problem = _join_problem(csv_groups, fragments)
-    if problem is not None:
-        return SegmentEvidence(None, problem)
-    return within_segments(connection, [each for each in csv_groups if each], promises, store)
-
-
-def _join_problem(
-    csv_groups: tuple[Groups | None, ...], fragments: tuple[FragmentEvidence, ...]
-) -> str | None:
-    for groups, fragment in zip(csv_groups, fragments, strict=True):
-        if groups is None:
-            return fragment.csv.problem
-        if groups.class_column is None:
-            return f"{fragment.csv.file} has not exactly one class column"
-        if fragment.csv.records == 0:
-            return f"{fragment.csv.file} holds no records"
-    return None
-
-
-def _published_classes(
-    connection: duckdb.DuckDBPyConnection, csv_groups: list[Groups]
-) -> list[dict[int, PublishedClass]]:
-    """Return per fragment the smallest EC for every set of class values, as bits."""
-    count_classes(connection, csv_groups)
-    found = []
-    for groups in csv_groups:
-        rows = connection.execute(f"""
-            SELECT min(records)::BIGINT, codes
-            FROM (SELECT sum(n) AS records,
-                         list_sort(list(DISTINCT code) FILTER (code IS NOT NULL)) AS codes
-                  FROM {groups.table} AS g LEFT JOIN class_values ON class = g.{groups.class_column}
-                  GROUP BY ec)
-            WHERE len(codes) > 0 GROUP BY codes""").fetchall()
-        found.append({sum(1 << code for code in codes): PublishedClass(len(codes), n) for n, codes in rows})
-    return found
 
 
 def _undeclared(folder: Path, promises: Promises) -> int:

@@ -53,7 +53,8 @@ def _within_segments(promises: Promises, evidence: Evidence) -> Finding:
     if _lacking(promises, evidence) == 0:
         alone = 0
     elif alone is not None:
-        achieved += f", segments unknown; {_partners_in_words(promises, alone)}"
+        words = without_partner_in_words(promises, alone, f"of at least {promises.k:,} rows")
+        achieved += f", segments unknown; {words}"
     return Finding(
         name="joins",
         title="Within a segment, no join of fragments on the class attribute isolates fewer than "
@@ -87,11 +88,12 @@ def _achieved(joins: JoinEvidence) -> str:
     return f"{_in_words(joins.smallest_join)}, of {joins.choices:,} choices"
 
 
-def _partners_in_words(promises: Promises, alone: int) -> str:
+def without_partner_in_words(promises: Promises, alone: int, wanted: str) -> str:
+    """Return in words how many records have no partner for a join that holds what is wanted."""
     if alone:
-        return f"{in_words(alone, 'record', 'records')} without joins of {promises.k:,} rows in some pair"
+        return f"{in_words(alone, 'record', 'records')} without joins {wanted} in some pair"
     but = " but those of changed class" * (sum(promises.changed) > 0)
-    return f"in every pair of fragments, all records{but} can be in joins of at least {promises.k:,} rows"
+    return f"in every pair of fragments, all records{but} can be in joins {wanted}"
 
 
 def _in_words(smallest: SmallestJoin) -> str:

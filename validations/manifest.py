@@ -37,6 +37,7 @@ def statements(promises: Promises, evidence: Evidence) -> tuple[Statement, ...]:
         ("k", promises.stated_k, _smallest(shown.smallest_class)),
         ("smallest join", promises.stated_smallest_join, shown.smallest_join),
         ("smallest record count", promises.stated_smallest_records, shown.smallest_records),
+        ("smallest record share", promises.stated_record_share, shown.smallest_record_share),
         ("choices", promises.stated_choices, shown.choices),
         ("delta", promises.stated_delta, shown.smallest_eta),
     ]
@@ -72,6 +73,7 @@ def _of_segments(
     yield "class values within segments", stated.l, found.l
     for column, values in stated.sensitive:
         yield f"values within segments, {column}", values, dict(found.sensitive).get(column)
+    yield "records within segments", stated.records, found.records
     yield "l of records' joins", stated.of_records.l, found.of_records.l
     yield "t of records' joins", stated.of_records.t, found.of_records.t
 

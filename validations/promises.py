@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from tasks.errors import InputError
 from validations.contradictions import refuse_contradictions
@@ -16,6 +15,7 @@ from validations.protection import (
 )
 from validations.stated import (
     ClassValues,
+    Guarantee,
     JoinScope,
     Manifest,
     StatedFragment,
@@ -34,6 +34,7 @@ PROMISES = (
     "t",
     "classes",
     "joins",
+    "join_records",
     "segments",
     "delta",
     "limits",
@@ -86,7 +87,8 @@ class Promises:
     k
         Fewest records of an EC and fewest rows of a join that has any.
     guarantee
-        What joins promise; "join" is the join condition of the paper.
+        What joins promise. "join": every one that holds any rows holds at least k. "records": each of its
+        ECs also has at least k records with a class that all of them have.
     delta
         Smallest allowed share of versions with a safe join (eta); None where not asked.
     enforcement
@@ -107,8 +109,8 @@ class Promises:
         Class values that enforcement changed, per fragment.
     max_information_loss, max_changed_class_values
         The limits asked for those measures.
-    stated_k, stated_smallest_join, stated_smallest_records, stated_choices, stated_delta, stated_l, \
-stated_t, within_segments
+    stated_k, stated_smallest_join, stated_smallest_records, stated_record_share, \
+stated_choices, stated_delta, stated_l, stated_t, within_segments
         What the manifest states as achieved; compared with what is found where it is not None.
     """
 
@@ -116,7 +118,7 @@ stated_t, within_segments
     class_attribute: str
     class_values: ClassValues
     k: int
-    guarantee: Literal["join"]
+    guarantee: Guarantee
     delta: float | None
     enforcement: str
     features: tuple[tuple[str, str], ...]
@@ -133,6 +135,7 @@ stated_t, within_segments
     stated_k: int | None = None
     stated_smallest_join: int | None = None
     stated_smallest_records: int | None = None
+    stated_record_share: float | None = None
     stated_choices: int | None = None
     stated_delta: float | None = None
     stated_l: float | None = None
@@ -238,6 +241,7 @@ def read_promises(folder: Path) -> Promises:
         stated_k=guarantees.k.achieved,
         stated_smallest_join=manifest.joins.smallest_join,
         stated_smallest_records=manifest.joins.smallest_records,
+        stated_record_share=manifest.joins.smallest_record_share,
         stated_choices=manifest.joins.choices,
         stated_delta=guarantees.delta.achieved,
         stated_l=guarantees.l.achieved,
@@ -278,7 +282,7 @@ def _within_segments(manifest: Manifest) -> WithinSegments | None:
         return None
     sensitive = tuple((each.column, each.l) for each in stated.sensitive)
     of_records = OfRecords(stated.of_records.l, stated.of_records.t)
-    return WithinSegments(stated.at_least, stated.l, sensitive, of_records)
+    return WithinSegments(stated.at_least, stated.l, sensitive, of_records, stated.records)
 
 
 def _fragment_promise(fragment: StatedFragment) -> FragmentPromise:

@@ -100,9 +100,12 @@ class WithinSegments(NamedTuple):
         join with it keeps.
     of_records
         What joins of the ECs that one record has tell of the class.
+    records
+        Records with a joined class value of every EC in every join; None if not asked or no join has rows.
     """
 
     at_least: int | None
     l: int | None  # noqa: E741 (the field's own letter)
     sensitive: tuple[tuple[str, int | None], ...]
     of_records: OfRecords
+    records: int | None = None

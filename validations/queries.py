@@ -111,6 +111,15 @@ def joins(promises: Promises) -> str | None:
 
     Sets of more than `LARGEST_SET` fragments are left out; they are written in the same way.
     """
+    return _for_each_set(promises, _smallest_join)
+
+
+def join_records(promises: Promises) -> str | None:
+    """Return a query of the fewest records that a join rests on in one class, likewise."""
+    return _for_each_set(promises, _fewest_records)
+
+
+def _for_each_set(promises: Promises, query: Callable[[tuple[int, ...]], str]) -> str | None:
     numbers = range(1, len(promises.fragments) + 1)
     sets = [
         chosen
@@ -120,7 +129,7 @@ def joins(promises: Promises) -> str | None:
     if not sets:
         return None
     counts = ",\n".join(_class_counts(promises, number) for number in numbers)
-    return f"WITH {counts}\n" + "\nUNION ALL\n".join(_smallest_join(chosen) for chosen in sets)
+    return f"WITH {counts}\n" + "\nUNION ALL\n".join(query(chosen) for chosen in sets)
 
 
 def _class_counts(promises: Promises, number: int) -> str:
@@ -131,14 +140,25 @@ def _class_counts(promises: Promises, number: int) -> str:
 
 
 def _smallest_join(chosen: tuple[int, ...]) -> str:
-    first, *others = chosen
-    joined = " ".join(f"JOIN f{number} USING (value)" for number in others)
     product = " * ".join(f"f{number}.n" for number in chosen)
-    classes = ", ".join(f"f{number}.cells" for number in chosen)
     return (
         f"SELECT '{', '.join(map(str, chosen))}' AS fragments, min(n) AS smallest_join\n"
-        f"FROM (SELECT sum({product}) AS n FROM f{first} {joined} GROUP BY {classes})"
+        f"FROM (SELECT sum({product}) AS n FROM {_joined(chosen)})"
     )
+
+
+def _fewest_records(chosen: tuple[int, ...]) -> str:
+    records = ", ".join(f"sum(f{number}.n)" for number in chosen)
+    return (
+        f"SELECT '{', '.join(map(str, chosen))}' AS fragments, min(n) AS fewest_records\n"
+        f"FROM (SELECT least({records}) AS n FROM {_joined(chosen)})"
+    )
+
+
+def _joined(chosen: tuple[int, ...]) -> str:
+    first, *others = chosen
+    joined = " ".join(f"JOIN f{number} USING (value)" for number in others)
+    return f"f{first} {joined} GROUP BY {', '.join(f'f{number}.cells' for number in chosen)}"
 
 
 def for_each(files: list[Source], query: Callable[[Source], str]) -> str:

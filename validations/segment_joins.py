@@ -2,10 +2,11 @@
 
 An EC is within a segment if it has records in it. Let S be the class values that all ECs within a segment
 hold, in all fragments. If each has at least k records with a class in S, every join of them, of any set of
-fragments, holds at least k rows, and all values in S: a product of counts is at least each of them.
+fragments, holds at least k rows, rests on k records of each EC, and has all values in S: a product of
+counts is at least each of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from validations.class_joins import smallest_join
 from validations.groups import Groups
 from validations.promises import Promises
 from validations.protection import WithinSegments
+from validations.record_counts import smallest_records
 from validations.record_joins import joins_of_records, write_tuples
 from validations.segment_store import UntiedError, attached, write_held
 
@@ -62,6 +64,7 @@ def within_segments(
         counts = count_classes(connection, csv)
         figures = WithinSegments(
             at_least=_fewest_rows(counts, promises.k),
+            records=_fewest_records(counts, promises.k) if promises.guarantee == "records" else None,
             l=_fewest_class_values(connection),
             sensitive=_fewest_values(connection, csv, promises),
             of_records=joins_of_records(counts, promises),
@@ -127,6 +130,16 @@ def _fewest_values(
 
 def _fewest_rows(counts: ClassCounts, k: int) -> int | None:
     """Return what every join within a segment that has rows holds at least; None if none has."""
+    return _fewest(counts, k, lambda: smallest_join(counts, k).at_least)
+
+
+def _fewest_records(counts: ClassCounts, k: int) -> int | None:
+    """Return how many records of an EC every join within a segment rests on at least; None likewise."""
+    return _fewest(counts, k, lambda: smallest_records(counts))
+
+
+def _fewest(counts: ClassCounts, k: int, within: Callable[[], int | None]) -> int | None:
+    """Return the least figure of a segment; it is k where the records in S prove it to be no less."""
     connection = counts.connection
     connection.execute(f"""
         CREATE OR REPLACE TEMP TABLE unproven AS
@@ -136,7 +149,7 @@ def _fewest_rows(counts: ClassCounts, k: int) -> int | None:
     for segment in _different_segments(connection, counts):
         for fragment in range(1, counts.fragments + 1):
             write_distinct(connection, fragment, _within(segment, fragment))
-        least = smallest_join(counts, k).at_least
+        least = within()
         found += [] if least is None else [least]
     return min(found, default=None)
 

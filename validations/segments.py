@@ -25,7 +25,7 @@ def finding(promises: Promises, evidence: Evidence) -> Finding:
     return Finding(
         name="segments",
         title="Within a segment, no join of fragments on the class attribute isolates fewer than "
-        f"{promises.k} rows{' or fewer than l values' * (len(lines) > 1)}",
+        f"{promises.k} {_isolated(promises, lines)}",
         asked="at least " + ", ".join(f"{wanted:,} {name}" for name, wanted, _ in lines),
         achieved=_achieved(evidence, found),
         evidence=evidence_frame(
@@ -44,17 +44,26 @@ def finding(promises: Promises, evidence: Evidence) -> Finding:
 
 
 def _promised(promises: Promises) -> int:
-    """Return how many things are promised: rows, and where l is asked class values and sensitive values."""
+    """Return how many things are promised: rows, records, and where l is asked the values of each column."""
+    rows = 1 + (promises.guarantee == "records")
     if promises.diversity is None:
-        return 1
-    return 1 + (promises.diversity.model == "distinct") + len(promises.sensitive)
+        return rows
+    return rows + (promises.diversity.model == "distinct") + len(promises.sensitive)
+
+
+def _isolated(promises: Promises, lines: list[Line]) -> str:
+    of_joins = ["rows", *["records"] * (promises.guarantee == "records")]
+    return " or ".join(of_joins) + " or fewer than l values" * (len(lines) > len(of_joins))
 
 
 def _lines(promises: Promises, found: WithinSegments | None) -> list[Line]:
-    rows = None
-    if found is not None:
+    rows = records = None
+    if found is not None:  # where no join has rows, nothing is lacking
         rows = promises.k if found.at_least is None else found.at_least
+        records = promises.k if found.records is None else found.records
     lines: list[Line] = [("rows in every join that has any", promises.k, rows)]
+    if promises.guarantee == "records":
+        lines.append(("records of every equivalence class in it", promises.k, records))
     if promises.diversity is None:
         return lines
     wanted = math.ceil(promises.diversity.l)
@@ -73,5 +82,9 @@ def _achieved(evidence: Evidence, found: WithinSegments | None) -> str:
         return f"could not be checked: {problem}"
     rows = [] if found.at_least is None else [in_words(found.at_least, "row", "rows")]
     sensitive = [f"{in_words(values or 0, 'value', 'values')} of {name}" for name, values in found.sensitive]
+    if found.records is not None:
+        rows.append(
+            in_words(found.records, "record of an equivalence class", "records of an equivalence class")
+        )
     held = ", ".join([*rows, in_words(found.l or 0, "class value", "class values"), *sensitive])
     return f"{'' if rows else 'no join has rows; '}at least {held}"

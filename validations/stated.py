@@ -12,6 +12,7 @@ ClassValues = Literal["per_record", "per_class"]
 DiversityModel = Literal["distinct", "entropy", "recursive"]
 DistanceName = Literal["equal", "ordered", "hierarchical"]
 JoinScope = Literal["all", "segments"]
+Guarantee = Literal["join", "records"]
 
 Whole = Annotated[int, Field(ge=0, lt=2**63)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -44,8 +45,8 @@ class _AskedK(_Entry):
 
 
 class _AskedGuarantee(_Entry):
-    asked: Literal["join"]
-    achieved: Literal["join"] | None
+    asked: Guarantee
+    achieved: Guarantee | None
 
 
 class _AskedDelta(_Entry):
@@ -137,11 +138,13 @@ class StatedWithinSegments(_Entry):
     l: Whole | None  # noqa: E741 (the manifest's own key)
     sensitive: list[_WithinSegmentsOf]
     of_records: _OfRecords
+    records: Whole | None = None
 
 
 class _Joins(_Entry):
     smallest_join: Whole | None
     smallest_records: Whole | None
+    smallest_record_share: Share | None = None
     choices: Annotated[int, Field(ge=0)] | None
     scope: JoinScope
     within_segments: StatedWithinSegments | None
@@ -177,7 +180,9 @@ class Manifest(_Entry):
     records: Whole
     class_attribute: str = Field(alias="class")
     class_values: ClassValues
-    enforcement: Literal["none", "naive", "dependency_graph", "delta_selectivity"]
+    enforcement: Literal[
+        "none", "naive", "dependency_graph", "delta_selectivity", "min_distortion", "coarsen"
+    ]
     columns: list[_Column]
     sensitive: list[str]
     protected: list[StatedProtection]

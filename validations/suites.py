@@ -15,6 +15,7 @@ from validations import (
     formats,
     fragments,
     hashes,
+    join_records,
     joins,
     k_anonymity,
     l_diversity,
@@ -80,7 +81,8 @@ def quiet_context() -> EphemeralDataContext:
 
 def _findings(promises: Promises, evidence: Evidence) -> list[Finding]:
     join_promise = delta if promises.class_values == "per_class" else joins
-    always = (k_anonymity, join_promise, classes, records, fragments, order, formats, hashes)
+    join_promises = (join_promise, join_records) if promises.guarantee == "records" else (join_promise,)
+    always = (k_anonymity, *join_promises, classes, records, fragments, order, formats, hashes)
     found = [promise.finding(promises, evidence) for promise in always]
     if promises.diversity is not None:
         found.append(l_diversity.finding(promises, evidence, promises.diversity))

@@ -1,0 +1,92 @@
+"""How the equivalence classes of fragments, and what they release, are stored."""
+
+from collections.abc import Sequence
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+
+from tasks.anonymize import Anonymized, feature_loss
+from tasks.domain import Domain
+from tasks.regions import NumericRegions, Regions
+from tasks.store import write_table
+from tasks.tables import write_class_counts, write_feature_loss
+
+
+def write_released(
+    connection: duckdb.DuckDBPyConnection, fragments: Sequence[Anonymized], class_domain: Domain
+) -> None:
+    """Store the equivalence classes of all fragments: their records, class counts, regions and loss."""
+    write_table(
+        connection,
+        "members",
+        {f"fragment_{number}": fragment.labels for number, fragment in enumerate(fragments, 1)},
+    )
+    _write_classes(connection, fragments, class_domain)
+    for number, fragment in enumerate(fragments, 1):
+        write_regions(connection, number, fragment.regions)
+    write_feature_loss(connection, "fragmented", feature_loss(fragments))
+
+
+def _write_classes(
+    connection: duckdb.DuckDBPyConnection, fragments: Sequence[Anonymized], class_domain: Domain
+) -> None:
+    """Store the size and the class counts of every equivalence class."""
+    sizes = [fragment.counts.sum(axis=1) for fragment in fragments]
+    write_table(
+        connection,
+        "equivalence_classes",
+        {
+            "fragment": np.repeat(np.arange(1, len(sizes) + 1), [len(size) for size in sizes]),
+            "ec": np.concatenate([np.arange(len(size)) for size in sizes]),
+            "records": np.concatenate(sizes),
+        },
+    )
+    counts = [fragment.counts for fragment in fragments]
+    write_class_counts(connection, class_domain, counts, counts)
+
+
+def write_regions(connection: duckdb.DuckDBPyConnection, number: int, released: Sequence[Regions]) -> None:
+    """Store what a fragment's classes release, as cells of a CSV file and as typed values.
+
+    Columns are called f1, f2, ... in both tables, so that no feature's name can mean anything else.
+    """
+    texts: dict[str, list[str] | npt.NDArray[np.intp]] = {
+        f"f{index}": region.texts() for index, region in enumerate(released, 1)
+    }
+    write_table(connection, f"regions_{number}", texts)
+    parts: dict[str, npt.NDArray[np.generic] | list[list[str | None]]] = {}
+    typed = []
+    for index, region in enumerate(released, 1):
+        if isinstance(region, NumericRegions):
+            parts |= _numeric_parts(index, region)
+            typed.append(_numeric_struct(index, region))
+        else:
+            values = region.values()
+            parts[f"values_{index}"] = [values[chosen] for chosen in region.chosen.tolist()]
+            typed.append(f"CAST(values_{index} AS VARCHAR[]) AS f{index}")
+    write_table(connection, "parts", parts)
+    connection.execute(
+        f"CREATE OR REPLACE TABLE typed_regions_{number} AS SELECT {', '.join(typed)} FROM parts"
+    )
+    connection.execute("DROP TABLE parts")
+
+
+def _numeric_parts(index: int, region: NumericRegions) -> dict[str, npt.NDArray[np.generic]]:
+    lower, upper = region.bounds()
+    return {
+        f"lower_{index}": lower,
+        f"upper_{index}": upper,
+        f"present_{index}": region.present,
+        f"missing_{index}": region.missing,
+    }
+
+
+def _numeric_struct(index: int, region: NumericRegions) -> str:
+    """Return the SQL for the typed value of a numeric feature."""
+    number = "BIGINT" if region.domain.kind == "integer" else "DOUBLE"
+    lower, upper = (
+        f"{bound} := CASE WHEN present_{index} THEN CAST({bound}_{index} AS {number}) END"
+        for bound in ("lower", "upper")
+    )
+    return f"struct_pack({lower}, {upper}, missing := missing_{index}) AS f{index}"

@@ -1,0 +1,138 @@
+"""min_distortion: valid over every subset of fragments, with as few changed records as can be."""
+
+import enforcement_oracles
+import numpy as np
+import oracles
+import pytest
+from hypothesis import example, given, settings
+from numpy.testing import assert_array_equal
+
+from tasks.config import Privacy
+from tasks.min_distortion import min_distortion
+from tasks.moves import Moves
+from tasks.record_witnesses import record_witnesses
+from tasks.strategies import enforce
+
+quick = settings(deadline=None, max_examples=12)
+families = oracles.families(max_fragments=4, max_values=5, max_k=6, max_records=14)
+guarantees = pytest.mark.parametrize("guarantee", ["join", "records"])
+
+TRIPLE = oracles.Family([np.array([[1, 2, 2, 0]]), np.array([[1, 2, 0, 2]]), np.array([[1, 0, 2, 2]])], 5)
+ONE_SHARED_VALUE = oracles.Family([np.array([[1, 1, 0]]), np.array([[1, 0, 1]])], 2)
+
+
+def small_case(seed, guarantee):
+    """Draw few small classes, so that the optimum can be found by trying everything."""
+    random = np.random.default_rng(seed)
+    fragments = 2 + (seed % 3 == 0)
+    ecs, values = (4 if fragments == 2 else 3, 4) if guarantee == "join" else (2, 3)
+    k = int(random.integers(3, 6))
+    shares = random.dirichlet(np.full(values, 0.6), size=(fragments, ecs))
+    return [random.multinomial(random.integers(k, 2 * k, size=ecs), of_fragment) for of_fragment in shares], k
+
+
+def changed(before, after):
+    return sum(map(oracles.changed_records, before, after))
+
+
+def is_sound(family, guarantee):
+    if guarantee == "records":
+        return oracles.meets_record_condition(family.counts, family.k)
+    return not oracles.violating_choices(family.counts, family.k)
+
+
+@guarantees
+@given(family=families)
+@example(family=TRIPLE)
+@example(family=ONE_SHARED_VALUE)
+@quick
+def test_no_choice_of_any_subset_of_fragments_violates_afterwards(family, guarantee):
+    before = [fragment.copy() for fragment in family.counts]
+    after = min_distortion(family.counts, family.k, guarantee)
+    assert enforcement_oracles.is_valid(after, family.k, guarantee)
+    assert is_sound(oracles.Family(list(after), family.k), guarantee)
+    for old, new, kept in zip(before, after, family.counts, strict=True):
+        assert new.dtype == np.int64
+        assert new.min() >= 0
+        assert_array_equal(new.sum(axis=1), old.sum(axis=1))
+        assert_array_equal(old, kept)
+
+
+@guarantees
+@given(family=families)
+@quick
+def test_nothing_changes_where_nothing_is_violated(family, guarantee):
+    if is_sound(family, guarantee):
+        assert changed(family.counts, min_distortion(family.counts, family.k, guarantee)) == 0
+
+
+@guarantees
+def test_the_same_counts_give_the_same_result(guarantee):
+    for seed in range(5):
+        counts, k = small_case(seed, guarantee)
+        first, again = min_distortion(counts, k, guarantee), min_distortion(counts, k, guarantee)
+        for one, other in zip(first, again, strict=True):
+            assert_array_equal(one, other)
+
+
+@guarantees
+def test_small_cases_are_within_five_percent_of_the_optimum(guarantee):
+    cases = [small_case(seed, guarantee) for seed in range(15)]
+    fewest = sum(enforcement_oracles.fewest_changed(counts, k, guarantee) for counts, k in cases)
+    found = sum(changed(counts, min_distortion(counts, k, guarantee)) for counts, k in cases)
+    assert fewest > 0
+    assert fewest <= found <= 1.05 * fewest
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_it_changes_no_more_than_the_dependency_graph(seed):
+    counts, k = small_case(seed, "join")
+    privacy = Privacy.model_construct(
+        k=k, enforcement="dependency_graph", delta=None, guarantee="join", l=None, t=None
+    )
+    graph = enforce(privacy, counts, 0)
+    assert changed(counts, min_distortion(counts, k, "join")) <= sum(graph.changed)
+
+
+@pytest.mark.parametrize("size", [4, 5])
+def test_k_rows_are_enough(size):
+    counts = [np.array([[1, 6, 0]]), np.array([[size, 0, 3]])]
+    assert changed(counts, min_distortion(counts, 5, "join")) == 5 - size
+
+
+def test_one_record_of_every_pure_class_is_enough_for_two_class_values():
+    counts = [np.array([[1, 4], [5, 0]]), np.array([[5, 0], [0, 5], [2, 3]])]
+    assert changed(counts, min_distortion(counts, 5, "records")) == 3
+
+
+def test_more_classes_than_are_searched_stay_valid(monkeypatch):
+    monkeypatch.setattr("tasks.min_distortion.SEARCHED_ECS", 0)
+    counts, k = small_case(1, "join")
+    assert enforcement_oracles.is_valid(min_distortion(counts, k, "join"), k, "join")
+
+
+def test_a_search_without_success_leaves_a_valid_result(monkeypatch):
+    monkeypatch.setattr("tasks.min_distortion.MOST_WORK", 0)
+    counts, k = small_case(1, "join")
+    assert enforcement_oracles.is_valid(min_distortion(counts, k, "join"), k, "join")
+
+
+@given(families)
+@quick
+def test_record_witnesses_are_found_where_there_are_any(family):
+    found = list(record_witnesses(family.counts, family.k))
+    assert bool(found) != oracles.meets_record_condition(family.counts, family.k)
+    for choice in found:
+        vectors = [tuple(family.counts[fragment][ec].tolist()) for fragment, ec in choice]
+        assert not enforcement_oracles.keeps(vectors, family.k, "records")
+
+
+def test_moves_take_a_few_records_or_all_to_another_value():
+    moves = Moves(2).from_counts(np.array([5.0, 1.0]))
+    assert {tuple(move) for move in moves.tolist()} == {(4, 2), (3, 3), (2, 4), (0, 6), (6, 0)}
+
+
+@pytest.mark.parametrize("guarantee", ["join", "records"])
+def test_the_oracle_refuses_what_violates(guarantee):
+    assert not enforcement_oracles.is_valid(ONE_SHARED_VALUE.counts, 2, guarantee)
+    assert enforcement_oracles.fewest_changed(ONE_SHARED_VALUE.counts, 2, guarantee) == 1
