@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from itertools import product
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from tasks.config import Config, Guarantee, Learner, Strategy
 from tasks.read_config import parse_config

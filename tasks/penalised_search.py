@@ -57,7 +57,6 @@ class PenalisedSearch:
 
     def __init__(self, before: Counts, now: Counts, fragments: Indices, k: int, guarantee: Guarantee) -> None:
         self.k, self.guarantee = k, guarantee
-        self.fragments = fragments
         ecs, values = before.shape
         self.before = before.astype(np.float32)
         self.now = np.concatenate([now, np.full((1, values), 1 if guarantee == "join" else k)]).astype(
@@ -68,7 +67,8 @@ class PenalisedSearch:
         self.candidates = np.zeros((values, ecs * CANDIDATES), dtype=np.float32)
         self.cost = np.full((ecs, CANDIDATES), np.inf)
         self.fine = np.zeros((ecs, CANDIDATES))
-        self.price = (PRICE * (fragments[:, None] != fragments)).astype(np.float32)
+        self.apart = fragments[:, None] != fragments
+        self.price = (PRICE * self.apart).astype(np.float32)
         self.larger = Choices(int(fragments.max()) + 1, ecs)
         self.work = 0
         for ec in range(ecs):
@@ -103,15 +103,9 @@ class PenalisedSearch:
             self._update_larger(numbers, ec, old)
         self._refresh(ec)
 
-    def go_to(self, counts: Counts) -> None:
-        """Go to other class counts, prices unchanged."""
-        self.now[:-1] = counts
-        for ec in range(len(counts)):
-            self._refresh(ec)
-
     def _violating(self) -> tuple[Indices, Indices]:
         """Return the violating pairs, in both orders, and the known larger choices that violate."""
-        pairs = self._unsafe(self.now[:-1], self.now[:-1].T) & (self.price > 0)
+        pairs = self._unsafe(self.now[:-1], self.now[:-1].T) & self.apart
         members = self.now[self.larger.members]
         if self.guarantee == "join":
             joined = members.prod(axis=1).sum(axis=1)
