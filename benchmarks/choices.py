@@ -22,13 +22,13 @@ from sklearn.model_selection import train_test_split
 
 from tasks.config import Config, Learner
 from tasks.errors import InfeasibleError
-from tasks.held_out import Held, folds
-from tasks.learn import Form
-from tasks.learnt import learnt_exactly, majority_f
+from tasks.learning.learn import Form
 from tasks.load import load_table
 from tasks.store import open_store
 from tasks.tables import read_class_domain, read_codes
-from tasks.trial import Trial, prepare_trial, try_release
+from tasks.trials.held_out import Held, folds
+from tasks.trials.learnt import learnt_exactly, majority_f
+from tasks.trials.trial import Trial, prepare_trial, try_release
 
 LEARNERS: tuple[Learner, ...] = ("tree", "neighbours", "forest")
 ENFORCED = ("texture", "satimage", "optdigits")

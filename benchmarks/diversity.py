@@ -12,8 +12,8 @@ from mondrian import COLUMNS, REPEATS, ROWS, SEED, K
 from tables import correlated_integers
 
 from tasks.domain import Domain
-from tasks.mondrian import partition
-from tasks.requirements import (
+from tasks.partitions.mondrian import partition
+from tasks.partitions.requirements import (
     All,
     DistinctDiversity,
     EntropyDiversity,

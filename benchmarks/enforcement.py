@@ -18,13 +18,13 @@ from sklearn.model_selection import train_test_split
 
 from tasks.config import Guarantee, Privacy, Strategy
 from tasks.domain import Domain
+from tasks.enforcement.min_distortion import min_distortion
+from tasks.enforcement.strategies import enforce
 from tasks.errors import InfeasibleError
 from tasks.fragment import fragment
-from tasks.min_distortion import min_distortion
-from tasks.mondrian import partition
 from tasks.mutual_information import discretise, mutual_information_matrix
-from tasks.requirements import KAnonymity
-from tasks.strategies import enforce
+from tasks.partitions.mondrian import partition
+from tasks.partitions.requirements import KAnonymity
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from enforcement_oracles import fewest_changed

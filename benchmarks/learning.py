@@ -19,14 +19,14 @@ from sklearn.model_selection import train_test_split
 from tasks.config import Learner
 from tasks.domain import Domain
 from tasks.fragment import fragment
-from tasks.gains import Sizes
-from tasks.learn import Form, Learnable, Rows, evaluate, exact_regions, weighted_f
+from tasks.learning.learn import Form, Learnable, Rows, evaluate, exact_regions, weighted_f
 from tasks.measures import information_loss
-from tasks.mondrian import partition
 from tasks.mutual_information import discretise, mutual_information_matrix
-from tasks.partition import Partition
-from tasks.regions import regions
-from tasks.requirements import All, AllValues, DistinctDiversity, KAnonymity, Requirement
+from tasks.partitions.gains import Sizes
+from tasks.partitions.mondrian import partition
+from tasks.partitions.partition import Partition
+from tasks.partitions.regions import regions
+from tasks.partitions.requirements import All, AllValues, DistinctDiversity, KAnonymity, Requirement
 from tasks.segment import default_sizes, segment
 
 BINS = 10

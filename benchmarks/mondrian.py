@@ -15,8 +15,8 @@ import numpy as np
 from tables import correlated_integers
 
 from tasks.domain import Domain
-from tasks.mondrian import partition
-from tasks.requirements import KAnonymity
+from tasks.partitions.mondrian import partition
+from tasks.partitions.requirements import KAnonymity
 
 ROWS, COLUMNS, K, SEED, REPEATS = 1_000_000, 40, 40, 1, 3
 

@@ -20,14 +20,14 @@ from tables import correlated_integers
 from tasks.config import Anonymization
 from tasks.domain import Domain
 from tasks.fragment import fragment
-from tasks.gains import Sizes
 from tasks.measures import information_loss
-from tasks.mondrian import partition
 from tasks.mutual_information import discretise, mutual_information_matrix
-from tasks.one_segment import Part, one_segment_suffices
-from tasks.partition import Partition
-from tasks.regions import regions
-from tasks.requirements import All, AllValues, DistinctDiversity, KAnonymity
+from tasks.partitions.gains import Sizes
+from tasks.partitions.mondrian import partition
+from tasks.partitions.one_segment import Part, one_segment_suffices
+from tasks.partitions.partition import Partition
+from tasks.partitions.regions import regions
+from tasks.partitions.requirements import All, AllValues, DistinctDiversity, KAnonymity
 from tasks.segment import default_sizes, segment
 
 Codes = npt.NDArray[np.int32]

@@ -140,8 +140,8 @@ def compare(
     from flows.compare import compare as side_by_side  # noqa: PLC0415
     from flows.compare_terminal import print_comparison, print_place  # noqa: PLC0415
     from flows.terminal import progress_shown  # noqa: PLC0415
-    from tasks.compare_files import comparison_folder, write_comparison  # noqa: PLC0415
-    from tasks.compare_words import require_recommendation  # noqa: PLC0415
+    from tasks.comparing.compare_files import comparison_folder, write_comparison  # noqa: PLC0415
+    from tasks.comparing.compare_words import require_recommendation  # noqa: PLC0415
     from tasks.read_config import read_config  # noqa: PLC0415
 
     asked = read_config(config, settings or [])
@@ -174,7 +174,7 @@ def init(table: Path, *, output: Path = Path("release.toml")) -> None:
         The configuration to write; a file that exists is never overwritten.
     """
     from flows.terminal import TERMINAL  # noqa: PLC0415
-    from tasks.propose import write_proposal  # noqa: PLC0415
+    from tasks.loading.propose import write_proposal  # noqa: PLC0415
 
     write_proposal(table, output)
     run = shlex.join(["unjoin", "release", str(output)])

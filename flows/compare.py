@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tasks.compare import (
+from tasks.comparing.compare import (
     Comparison,
     as_configured,
     cuts_beside,
@@ -16,17 +16,17 @@ from tasks.compare import (
     strategies_beside,
     untried,
 )
-from tasks.compare_trials import (
+from tasks.comparing.compare_trials import (
     keep_records_out,
     measure_references,
     try_cuts,
     try_strategies,
     try_strategies_again,
 )
+from tasks.comparing.recommend import leading, recommend
 from tasks.config import Config
 from tasks.errors import ConfigurationError
 from tasks.load import load_table
-from tasks.recommend import leading, recommend
 from tasks.steps import ERROR_LOG
 from tasks.store import create_workspace
 

@@ -6,8 +6,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from flows.terminal import TERMINAL
-from tasks.compare import Comparison
-from tasks.compare_words import (
+from tasks.comparing.compare import Comparison
+from tasks.comparing.compare_words import (
     headings,
     recommendation_in_words,
     reference_rows,

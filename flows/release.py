@@ -5,7 +5,6 @@ from pathlib import Path
 from prefect import flow
 
 from tasks.arrange import arrange_lines
-from tasks.artifacts import show_promises, show_release, shown_in_prefect
 from tasks.choose_fragments import choose_fragments
 from tasks.chunks import anonymize_chunks
 from tasks.config import Config
@@ -17,6 +16,7 @@ from tasks.merge import merge_chunks
 from tasks.mutual_information import measure_mutual_information
 from tasks.publish import publish_release
 from tasks.report import write_report
+from tasks.reports.artifacts import show_promises, show_release, shown_in_prefect
 from tasks.segment import segment_records
 from tasks.try_learning import try_learning
 from tasks.workspace import workspace

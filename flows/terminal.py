@@ -10,10 +10,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from tasks.manifest import Manifest, read_manifest
 from tasks.report import REPORT, Outcome
+from tasks.reports.manifest import Manifest, read_manifest
+from tasks.reports.wording import closeness_in_words, diversity_in_words, safe_only_within_segments
 from tasks.steps import Event, listening
-from tasks.wording import closeness_in_words, diversity_in_words, safe_only_within_segments
 
 TERMINAL = Console(highlight=False)
 ERRORS = Console(stderr=True, highlight=False)

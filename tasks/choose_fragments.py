@@ -8,12 +8,12 @@ import duckdb
 
 from tasks.config import Config, Learner
 from tasks.errors import InfeasibleError
-from tasks.held_out import Codes, Held, folds, sample
-from tasks.number_trials import Attempt, Candidate, best_number, try_numbers
 from tasks.steps import progress, step
 from tasks.store import open_store
 from tasks.tables import read_codes, read_domains
-from tasks.trial import Trial, prepare_trial, sampled, trial_folder, try_release
+from tasks.trials.held_out import Codes, Held, folds, sample
+from tasks.trials.number_trials import Attempt, Candidate, best_number, try_numbers
+from tasks.trials.trial import Trial, prepare_trial, sampled, trial_folder, try_release
 
 FOLDS = 3
 TESTED = 5_000  # of the records that a fold keeps out, at most

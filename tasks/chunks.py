@@ -11,11 +11,11 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from tasks.anonymize import divide
 from tasks.config import Config
 from tasks.domain import Domain
-from tasks.partition import Partition
-from tasks.protection import Protection, read_protection
+from tasks.partitions.anonymize import divide
+from tasks.partitions.partition import Partition
+from tasks.partitions.protection import Protection, read_protection
 from tasks.steps import step
 from tasks.store import open_store, quoted
 from tasks.tables import read_domains, read_fragments, read_sensitive, read_sensitive_domains

@@ -6,16 +6,17 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from tasks.anonymize import Anonymized
-from tasks.coarsen import coarsen, merged_counts, merged_regions, released_apart
-from tasks.coarsen_segments import coarsen_within_segments
+from tasks.coarsening.coarsen import coarsen, merged_counts, merged_regions, released_apart
+from tasks.coarsening.coarsen_segments import coarsen_within_segments
 from tasks.config import Config
+from tasks.enforcement.strategies import Enforced, enforce
+from tasks.enforcement.within_segments import Present, enforce_within_segments
 from tasks.errors import InfeasibleError
-from tasks.protection import Protection, read_protection
+from tasks.partitions.anonymize import Anonymized
+from tasks.partitions.protection import Protection, read_protection
 from tasks.released import write_released
 from tasks.steps import step
 from tasks.store import open_store, write_table
-from tasks.strategies import Enforced, enforce
 from tasks.tables import (
     Counts,
     read_class_counts,
@@ -26,7 +27,6 @@ from tasks.tables import (
     read_regions,
     write_class_counts,
 )
-from tasks.within_segments import Present, enforce_within_segments
 
 
 @step("make joins safe")

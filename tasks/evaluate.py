@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tasks.anonymize import divide, feature_loss, generalise
 from tasks.config import Config
 from tasks.measures import discernibility
-from tasks.protection import read_protection
+from tasks.partitions.anonymize import divide, feature_loss, generalise
+from tasks.partitions.protection import read_protection
 from tasks.steps import step
 from tasks.store import open_store, write_table
 from tasks.tables import read_codes, read_domains, read_sensitive_domains, write_feature_loss

@@ -8,14 +8,14 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from tasks.column_faults import Domains, column_faults
 from tasks.config import Config
 from tasks.domain import Domain, Kind
 from tasks.errors import InfeasibleError, InputError
-from tasks.hierarchy import Taxonomy, read_hierarchy
-from tasks.kinds import column_types, kind_of
-from tasks.read_input import column_names, read_rows
-from tasks.roles import Column, columns_of_release
+from tasks.loading.column_faults import Domains, column_faults
+from tasks.loading.hierarchy import Taxonomy, read_hierarchy
+from tasks.loading.kinds import column_types, kind_of
+from tasks.loading.read_input import column_names, read_rows
+from tasks.loading.roles import Column, columns_of_release
 from tasks.steps import step
 from tasks.store import open_store, quoted, write_table
 

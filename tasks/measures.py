@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tasks.regions import Regions
+from tasks.partitions.regions import Regions
 
 
 def information_loss(regions: Sequence[Regions], sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:

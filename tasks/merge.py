@@ -9,11 +9,11 @@ from pathlib import Path
 
 import duckdb
 
-from tasks.anonymize import Anonymized, generalise
 from tasks.chunks import Batch, fragment_partition
 from tasks.config import Config
 from tasks.domain import Domain
-from tasks.partition import Partition
+from tasks.partitions.anonymize import Anonymized, generalise
+from tasks.partitions.partition import Partition
 from tasks.released import write_released
 from tasks.steps import progress, step
 from tasks.store import open_store

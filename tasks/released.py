@@ -6,9 +6,9 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from tasks.anonymize import Anonymized, feature_loss
 from tasks.domain import Domain
-from tasks.regions import NumericRegions, Regions
+from tasks.partitions.anonymize import Anonymized, feature_loss
+from tasks.partitions.regions import NumericRegions, Regions
 from tasks.store import write_table
 from tasks.tables import write_class_counts, write_feature_loss
 

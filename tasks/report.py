@@ -12,20 +12,17 @@ import numpy as np
 import numpy.typing as npt
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tasks.manifest import DIGITS, Figures, Manifest, complete_manifest, read_manifest, write_manifest
-from tasks.pictures import (
+from tasks.reports.manifest import DIGITS, Figures, Manifest, complete_manifest, read_manifest, write_manifest
+from tasks.reports.pictures import (
     Block,
     class_size_picture,
     information_loss_picture,
     mutual_information_picture,
     visible_text,
 )
-from tasks.report_trials import Learning, NumberChoice, best_form, read_learning, read_number_choice
-from tasks.steps import step
-from tasks.store import open_store
-from tasks.tables import read_domains, read_matrix, read_sensitive_domains
-from tasks.trial_pictures import learning_picture, number_picture
-from tasks.wording import (
+from tasks.reports.report_trials import Learning, NumberChoice, best_form, read_learning, read_number_choice
+from tasks.reports.trial_pictures import learning_picture, number_picture
+from tasks.reports.wording import (
     closeness_in_words,
     diversity_in_words,
     figure,
@@ -33,6 +30,9 @@ from tasks.wording import (
     protected_in_words,
     safe_only_within_segments,
 )
+from tasks.steps import step
+from tasks.store import open_store
+from tasks.tables import read_domains, read_matrix, read_sensitive_domains
 
 REPORT = "report.html"
 
@@ -173,7 +173,7 @@ class Affinity(NamedTuple):
 def render_report(facts: ReportFacts) -> str:
     """Return the report as one HTML page that needs nothing from outside it."""
     environment = Environment(
-        loader=PackageLoader("tasks", ""),
+        loader=PackageLoader("tasks.reports", ""),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

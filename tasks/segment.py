@@ -18,11 +18,11 @@ import numpy.typing as npt
 from tasks.chunks import Batch, batches
 from tasks.config import Config, Diversity
 from tasks.domain import Domain
-from tasks.gains import Block, Nodes, Sizes, Table, best_cuts, may_be_cut, x_log_x
 from tasks.mutual_information import discretise
-from tasks.one_segment import Part, one_segment_suffices
-from tasks.protection import read_protection
-from tasks.requirements import Requirement, refuse_unreachable
+from tasks.partitions.gains import Block, Nodes, Sizes, Table, best_cuts, may_be_cut, x_log_x
+from tasks.partitions.one_segment import Part, one_segment_suffices
+from tasks.partitions.protection import read_protection
+from tasks.partitions.requirements import Requirement, refuse_unreachable
 from tasks.steps import step
 from tasks.store import open_store, write_table
 from tasks.tables import (

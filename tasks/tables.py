@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tasks.domain import Domain
-from tasks.regions import CategoricalRegions, NumericRegions, Regions, categorical_regions
+from tasks.partitions.regions import CategoricalRegions, NumericRegions, Regions, categorical_regions
 from tasks.store import quoted, write_table
 
 Role = Literal["feature", "sensitive", "class"]

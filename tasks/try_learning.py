@@ -8,12 +8,12 @@ import duckdb
 
 from tasks.config import Config
 from tasks.errors import InfeasibleError
-from tasks.held_out import Held, held_out
-from tasks.learnt import learnt_exactly, majority_f
 from tasks.steps import progress, step
 from tasks.store import open_store
 from tasks.tables import read_class_domain, read_codes
-from tasks.trial import prepare_trial, sampled, trial_folder, try_release
+from tasks.trials.held_out import Held, held_out
+from tasks.trials.learnt import learnt_exactly, majority_f
+from tasks.trials.trial import prepare_trial, sampled, trial_folder, try_release
 
 
 class Learnt(NamedTuple):
@@ -27,7 +27,7 @@ class Learnt(NamedTuple):
     learner
         "tree", "neighbours" or "forest"; None for "majority".
     form
-        Of a released cell, as `tasks.learn` names it; None where values are exact.
+        Of a released cell, as `tasks.learning.learn` names it; None where values are exact.
     f_measure
         Weighted, on the records that were kept out; None where a trial is not feasible.
     """

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import duckdb
 
 from tasks.config import Config
-from tasks.manifest import FragmentFiles, draft_manifest, write_manifest
+from tasks.reports.manifest import FragmentFiles, draft_manifest, write_manifest
 from tasks.steps import progress, step
 from tasks.store import literal, open_store, quoted
 from tasks.tables import read_fragments, read_sensitive

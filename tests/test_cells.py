@@ -7,7 +7,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tasks.cells import CategoryCell, NumericCell, category_cell, format_number, numeric_cell, parse_cell
+from tasks.partitions.cells import (
+    CategoryCell,
+    NumericCell,
+    category_cell,
+    format_number,
+    numeric_cell,
+    parse_cell,
+)
 
 quick = settings(deadline=None, max_examples=100)
 awkward = st.sampled_from(

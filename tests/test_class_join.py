@@ -9,14 +9,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from tasks.class_join import (
+from tasks.errors import InfeasibleError
+from tasks.joins.class_join import (
     Distinct,
     join_sizes,
     number_of_choices,
     smallest_records,
 )
-from tasks.errors import InfeasibleError
-from tasks.violating_joins import smallest_join, violating_choices, witnesses
+from tasks.joins.violating_joins import smallest_join, violating_choices, witnesses
 
 quick = settings(deadline=None, max_examples=60)
 SOUND_PAIRS = oracles.Family(

@@ -9,18 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tasks import coarsen as coarsening
-from tasks import groups as grouping
-from tasks.coarsen import coarsen, merged_counts, merged_regions, released_apart
-from tasks.coarsen_segments import coarsen_within_segments
+from tasks.coarsening import coarsen as coarsening
+from tasks.coarsening import groups as grouping
+from tasks.coarsening.coarsen import coarsen, merged_counts, merged_regions, released_apart
+from tasks.coarsening.coarsen_segments import coarsen_within_segments
+from tasks.coarsening.groups import Groups
+from tasks.coarsening.held import Promise, held, held_after
+from tasks.coarsening.larger_unsafe import larger_unsafe
+from tasks.coarsening.unsafe_choices import unsafe_choices
 from tasks.domain import Domain
-from tasks.groups import Groups
-from tasks.held import Promise, held, held_after
-from tasks.larger_unsafe import larger_unsafe
+from tasks.enforcement.within_segments import Present
 from tasks.measures import information_loss
-from tasks.regions import NumericRegions, categorical_regions
-from tasks.unsafe_choices import unsafe_choices
-from tasks.within_segments import Present
+from tasks.partitions.regions import NumericRegions, categorical_regions
 
 K = 4
 WORK = 50_000

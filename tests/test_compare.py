@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from flows.cli import app
-from tasks import compare_trials
-from tasks.compare import (
+from tasks.comparing import compare_trials
+from tasks.comparing.compare import (
     Comparison,
     References,
     Tried,
@@ -30,18 +30,23 @@ from tasks.compare import (
     untried,
     varied,
 )
-from tasks.compare_files import comparison_folder, figures_as_csv, write_comparison
-from tasks.compare_picture import comparison_picture
-from tasks.compare_words import recommendation_in_words, refusals, require_recommendation, settings_in_toml
+from tasks.comparing.compare_files import comparison_folder, figures_as_csv, write_comparison
+from tasks.comparing.compare_picture import comparison_picture
+from tasks.comparing.compare_words import (
+    recommendation_in_words,
+    refusals,
+    require_recommendation,
+    settings_in_toml,
+)
+from tasks.comparing.recommend import barred, leading, recommend
+from tasks.enforcement.eta import records_share
 from tasks.errors import ConfigurationError, InfeasibleError, UnjoinError
-from tasks.eta import records_share
+from tasks.joins.safe_joins import joins_are_safe, promise_holds, records_are_shared
 from tasks.load import load_table
 from tasks.read_config import parse_config
-from tasks.recommend import barred, leading, recommend
-from tasks.safe_joins import joins_are_safe, promise_holds, records_are_shared
 from tasks.steps import ERROR_LOG
 from tasks.store import create_workspace, open_store
-from tasks.trial import TOTAL, Trial, try_release
+from tasks.trials.trial import TOTAL, Trial, try_release
 
 START = Variant("dependency_graph", "join", "median", 2)
 RECORDS = 2500  # the standard error of an F of 0.8 or 0.2 is 0.008

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from tasks.config import Privacy
-from tasks.strategies import enforce
+from tasks.enforcement.strategies import enforce
 
 quick = settings(deadline=None, max_examples=60)
 seeds = st.integers(0, 5)

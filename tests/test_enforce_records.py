@@ -10,11 +10,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from tasks import strategies
 from tasks.config import Privacy
-from tasks.dependency_graph import take_majority
-from tasks.eta import eta, records_share
-from tasks.strategies import enforce
+from tasks.enforcement import strategies
+from tasks.enforcement.dependency_graph import take_majority
+from tasks.enforcement.eta import eta, records_share
+from tasks.enforcement.strategies import enforce
 
 quick = settings(deadline=None, max_examples=60)
 seeds = st.integers(0, 5)

@@ -18,7 +18,7 @@ from protected_release import DISTINCT, achieved, broken, check, everything, one
 from published_folder import Fragment, build, write_store
 
 from tasks.errors import InputError
-from tasks.manifest import complete_manifest
+from tasks.reports.manifest import complete_manifest
 from validations import class_joins, gather_joins, record_counts, record_shares, support_joins
 from validations.class_counts import ClassCounts, TooCostlyError, write_distinct
 from validations.gather import gather_evidence

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from tasks.errors import ConfigurationError
-from tasks.hierarchy import ancestor_codes, read_hierarchy
+from tasks.loading.hierarchy import ancestor_codes, read_hierarchy
 
 CANARY = "Zanzibar4711"
 quick = settings(deadline=None, max_examples=60)

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from test_mondrian import at_least, boxes, groups, modes, one_column, protected_tables, small_k, wide_table
 
-from tasks import cuts, gain_cuts
-from tasks.anonymize import divide
 from tasks.config import Anonymization
 from tasks.domain import Domain
 from tasks.errors import InfeasibleError
-from tasks.mondrian import partition
-from tasks.requirements import DistinctDiversity, KAnonymity
+from tasks.partitions import cuts, gain_cuts
+from tasks.partitions.anonymize import divide
+from tasks.partitions.mondrian import partition
+from tasks.partitions.requirements import DistinctDiversity, KAnonymity
 
 quick = settings(deadline=None, max_examples=60)
 

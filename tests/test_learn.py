@@ -14,10 +14,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from tasks import learn, learners
-from tasks.cell_numbers import features_of, references, spread_features
 from tasks.domain import Domain
-from tasks.learn import (
+from tasks.learning import learn, learners
+from tasks.learning.cell_numbers import features_of, references, spread_features
+from tasks.learning.learn import (
     Learnable,
     Rows,
     class_probabilities,
@@ -26,9 +26,9 @@ from tasks.learn import (
     exact_regions,
     weighted_f,
 )
-from tasks.learners import forest, neighbours, tree
-from tasks.partition import Partition
-from tasks.regions import regions
+from tasks.learning.learners import forest, neighbours, tree
+from tasks.partitions.partition import Partition
+from tasks.partitions.regions import regions
 
 quick = settings(deadline=None, max_examples=60)
 cells = pytest.mark.parametrize("cell", ["bounds", "midpoints"])

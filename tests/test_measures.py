@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.measures import discernibility, information_loss
-from tasks.mondrian import partition
-from tasks.partition import Partition
-from tasks.regions import regions
-from tasks.requirements import KAnonymity
+from tasks.partitions.mondrian import partition
+from tasks.partitions.partition import Partition
+from tasks.partitions.regions import regions
+from tasks.partitions.requirements import KAnonymity
 
 quick = settings(deadline=None, max_examples=60)
 

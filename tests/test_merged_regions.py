@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.cells import parse_cell
-from tasks.mondrian import partition
-from tasks.regions import regions
-from tasks.requirements import KAnonymity
+from tasks.partitions.cells import parse_cell
+from tasks.partitions.mondrian import partition
+from tasks.partitions.regions import regions
+from tasks.partitions.requirements import KAnonymity
 
 
 def cell_of(region, domain):

@@ -8,10 +8,10 @@ from hypothesis import example, given, settings
 from numpy.testing import assert_array_equal
 
 from tasks.config import Privacy
-from tasks.min_distortion import min_distortion
-from tasks.moves import Moves
-from tasks.record_witnesses import record_witnesses
-from tasks.strategies import enforce
+from tasks.enforcement.min_distortion import min_distortion
+from tasks.enforcement.moves import Moves
+from tasks.enforcement.strategies import enforce
+from tasks.joins.record_witnesses import record_witnesses
 
 quick = settings(deadline=None, max_examples=12)
 families = oracles.families(max_fragments=4, max_values=5, max_k=6, max_records=14)
@@ -106,13 +106,13 @@ def test_one_record_of_every_pure_class_is_enough_for_two_class_values():
 
 
 def test_more_classes_than_are_searched_stay_valid(monkeypatch):
-    monkeypatch.setattr("tasks.min_distortion.SEARCHED_ECS", 0)
+    monkeypatch.setattr("tasks.enforcement.min_distortion.SEARCHED_ECS", 0)
     counts, k = small_case(1, "join")
     assert enforcement_oracles.is_valid(min_distortion(counts, k, "join"), k, "join")
 
 
 def test_a_search_without_success_leaves_a_valid_result(monkeypatch):
-    monkeypatch.setattr("tasks.min_distortion.MOST_WORK", 0)
+    monkeypatch.setattr("tasks.enforcement.min_distortion.MOST_WORK", 0)
     counts, k = small_case(1, "join")
     assert enforcement_oracles.is_valid(min_distortion(counts, k, "join"), k, "join")
 

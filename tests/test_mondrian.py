@@ -13,12 +13,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from tasks import cuts
-from tasks.closeness import Hierarchy
 from tasks.domain import Domain
 from tasks.errors import InfeasibleError
-from tasks.mondrian import partition
-from tasks.requirements import (
+from tasks.partitions import cuts
+from tasks.partitions.closeness import Hierarchy
+from tasks.partitions.mondrian import partition
+from tasks.partitions.requirements import (
     All,
     AllValues,
     DistinctDiversity,

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from tasks.class_join import smallest_records
-from tasks.nested_supports import nested_supports
+from tasks.enforcement.nested_supports import nested_supports
+from tasks.joins.class_join import smallest_records
 
 quick = settings(deadline=None, max_examples=35)
 GUARANTEES = ["join", "records"]

@@ -5,8 +5,8 @@ import oracles
 import segment_oracles
 
 from tasks.config import Anonymization
-from tasks.one_segment import Part, one_segment_suffices
-from tasks.requirements import All, AllValues, DistinctDiversity, KAnonymity
+from tasks.partitions.one_segment import Part, one_segment_suffices
+from tasks.partitions.requirements import All, AllValues, DistinctDiversity, KAnonymity
 
 
 def parts(table, fragments, k, l):  # noqa: E741

@@ -13,8 +13,8 @@ import pytest
 from test_release import publish_plainly, settings
 
 from flows.release import STEPS, release
-from tasks import anonymize
 from tasks.errors import GateError, InputError, StepError
+from tasks.partitions import anonymize
 from tasks.read_config import parse_config
 
 UNJOIN = Path(sys.executable).with_name("unjoin")

@@ -11,7 +11,7 @@ import pytest
 
 from tasks.errors import ConfigurationError, InputError
 from tasks.load import load_table
-from tasks.propose import suggested_k, write_proposal
+from tasks.loading.propose import suggested_k, write_proposal
 from tasks.read_config import read_config
 from tasks.store import create_workspace
 

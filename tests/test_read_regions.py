@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from numpy.testing import assert_array_equal
 
-from tasks.mondrian import partition
-from tasks.partition import Partition
-from tasks.regions import regions
+from tasks.partitions.mondrian import partition
+from tasks.partitions.partition import Partition
+from tasks.partitions.regions import regions
+from tasks.partitions.requirements import KAnonymity
 from tasks.released import write_regions
-from tasks.requirements import KAnonymity
 from tasks.tables import read_regions
 
 

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from tasks.cells import parse_cell
-from tasks.mondrian import partition
-from tasks.partition import Partition
-from tasks.regions import regions
-from tasks.requirements import KAnonymity
+from tasks.partitions.cells import parse_cell
+from tasks.partitions.mondrian import partition
+from tasks.partitions.partition import Partition
+from tasks.partitions.regions import regions
+from tasks.partitions.requirements import KAnonymity
 
 quick = settings(deadline=None, max_examples=60)
 modes = pytest.mark.parametrize("mode", ["strict", "relaxed"])

@@ -14,9 +14,10 @@ import pytest
 
 from flows.audit import audit
 from flows.release import STEPS, release
-from tasks import coarsen, publish, steps, write
-from tasks.cells import CategoryCell, parse_cell
+from tasks import publish, steps, write
+from tasks.coarsening import coarsen
 from tasks.errors import ConfigurationError, GateError, InfeasibleError, InputError, StepError
+from tasks.partitions.cells import CategoryCell, parse_cell
 from tasks.read_config import parse_config
 from tasks.steps import listening
 

@@ -8,9 +8,9 @@ import pytest
 from made_up_release import OUTCOMES, changed, with_joins
 from report_pages import VARIANTS, Page, rendered, words
 
-from tasks.pictures import visible_text
 from tasks.report import render_report
-from tasks.report_trials import LearnerResult, Learning, NumberChoice, NumberTrial
+from tasks.reports.pictures import visible_text
+from tasks.reports.report_trials import LearnerResult, Learning, NumberChoice, NumberTrial
 
 
 @pytest.fixture(scope="module", params=VARIANTS)

@@ -7,8 +7,8 @@ import pytest
 from made_up_release import made_up, protected, segmented, with_joins
 from report_pages import VARIANTS, Page, words
 
-from tasks.pictures import visible_text
 from tasks.report import render_report
+from tasks.reports.pictures import visible_text
 
 
 def test_the_summary_says_how_diverse_the_protected_attributes_are():

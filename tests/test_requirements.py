@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tasks.closeness import Hierarchy, t_distance
-from tasks.diversity import distinct_level, entropy_level, recursive_level
 from tasks.errors import InfeasibleError
-from tasks.requirements import (
+from tasks.partitions.closeness import Hierarchy, t_distance
+from tasks.partitions.diversity import distinct_level, entropy_level, recursive_level
+from tasks.partitions.requirements import (
     All,
     AllValues,
     DistinctDiversity,

@@ -10,12 +10,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from tasks import gains, segment
+from tasks import segment
 from tasks.domain import Domain
 from tasks.errors import InfeasibleError
-from tasks.gains import Sizes
 from tasks.mutual_information import discretise
-from tasks.requirements import All, DistinctDiversity, KAnonymity, Of, TCloseness
+from tasks.partitions import gains
+from tasks.partitions.gains import Sizes
+from tasks.partitions.requirements import All, DistinctDiversity, KAnonymity, Of, TCloseness
 
 quick = settings(deadline=None, max_examples=150)
 small_k = st.integers(1, 5)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.eta import eta
-from tasks.selectivity import smallest_eta
+from tasks.enforcement.eta import eta
+from tasks.enforcement.selectivity import smallest_eta
 
 quick = settings(deadline=None, max_examples=100)
 

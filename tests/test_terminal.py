@@ -5,7 +5,7 @@ from made_up_release import changed, made_up, with_joins
 from report_pages import VARIANTS
 
 from flows.terminal import print_release
-from tasks.manifest import write_manifest
+from tasks.reports.manifest import write_manifest
 
 
 @pytest.fixture

@@ -12,14 +12,14 @@ from numpy.testing import assert_array_equal
 from test_release import FEATURES, publish_plainly, settings
 
 from tasks.errors import InfeasibleError
-from tasks.held_out import Held, folds, held_out, sample
-from tasks.learnt import learnt_exactly, majority_f
 from tasks.load import load_table
 from tasks.read_config import parse_config
 from tasks.steps import listening
 from tasks.store import create_workspace, open_store
 from tasks.tables import read_class_counts, read_class_domain, read_codes
-from tasks.trial import TOTAL, prepare_trial, sampled, trial_folder, try_release
+from tasks.trials.held_out import Held, folds, held_out, sample
+from tasks.trials.learnt import learnt_exactly, majority_f
+from tasks.trials.trial import TOTAL, prepare_trial, sampled, trial_folder, try_release
 
 CLASSES = st.lists(st.integers(0, 4), min_size=1, max_size=60).map(
     lambda values: np.unique(values, return_inverse=True)[1].astype(np.int32)
@@ -213,7 +213,7 @@ def test_trials_are_private_and_gone_afterwards(tmp_path, small_table):
 def test_large_tables_are_sampled(tmp_path, small_table, monkeypatch):
     store, config = loaded(tmp_path, small_table)
     assert sampled(store, config, tmp_path) == (store, 400)
-    monkeypatch.setattr("tasks.trial.RECORDS", 100)
+    monkeypatch.setattr("tasks.trials.trial.RECORDS", 100)
     taken, records = sampled(store, config, tmp_path)
     assert records == 100 == len(classes_of(taken))
     assert set(rows_of(taken, "source")[0]) <= set(rows_of(store, "source")[0])

@@ -4,7 +4,7 @@ import duckdb
 import pytest
 from test_trial import loaded
 
-from tasks.report_trials import best_form, read_learning
+from tasks.reports.report_trials import best_form, read_learning
 from tasks.try_learning import try_learning
 
 
@@ -50,7 +50,7 @@ def test_a_trial_that_is_not_feasible_does_not_stop_the_release(tried):
 
 
 def test_a_large_table_is_sampled(tried, monkeypatch):
-    monkeypatch.setattr("tasks.trial.RECORDS", 200)
+    monkeypatch.setattr("tasks.trials.trial.RECORDS", 200)
     _, learning = tried(evaluation={"learners": ["tree"]})
     assert (learning.trained, learning.tested) == (140, 60)
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.config import Privacy
+from tasks.enforcement.within_segments import Present, are_safe, enforce_within_segments
 from tasks.errors import InfeasibleError
-from tasks.within_segments import Present, are_safe, enforce_within_segments
 
 K = 4
 GRAPH = Privacy(k=K, enforcement="dependency_graph")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_up_release import made_up, protected, segmented, with_joins
 
-from tasks.wording import diversity_in_words, figure, percent, safe_only_within_segments
+from tasks.reports.wording import diversity_in_words, figure, percent, safe_only_within_segments
 
 RELEASE = made_up(["a", "b", "c", "d"])
 

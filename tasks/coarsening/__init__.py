@@ -1,0 +1,1 @@
+"""The strategy that makes joins safe by merging equivalence classes."""

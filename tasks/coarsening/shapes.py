@@ -1,0 +1,101 @@
+"""What merged equivalence classes cover of their features, and the information that this loses."""
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from tasks.joins.class_join import blocks_of
+from tasks.partitions.regions import CategoricalRegions, NumericRegions, Regions
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+
+MISSING = -1.0  # at least one away from every number: who covers both has lost the whole range
+
+
+class Shapes:
+    """What the classes of one fragment cover, and how much they weigh; each can grow.
+
+    Attributes
+    ----------
+    lower, upper : ndarray of shape (E, numeric features)
+        Positions of the bounds, see `tasks.domain.Domain.positions`; missing lies at -1.
+    sets : ndarray of shape (E, values of all categorical features)
+        1 for the values covered, else 0.
+    records : ndarray of shape (E,)
+        What a class weighs.
+    """
+
+    def __init__(self, regions: Sequence[Regions], records: Floats) -> None:
+        numeric = [region for region in regions if isinstance(region, NumericRegions)]
+        categorical = [region for region in regions if isinstance(region, CategoricalRegions)]
+        none = np.empty((len(records), 0))
+        self.lower = np.column_stack([none, *(_lower(region) for region in numeric)])
+        self.upper = np.column_stack([none, *(_upper(region) for region in numeric)])
+        self.sets = np.column_stack([none, *(_covered(region) for region in categorical)])
+        sizes = [region.domain.size for region in categorical]
+        ends = np.cumsum([0, *sizes]).tolist()
+        self._features = [
+            (slice(start, end), max(size - 1, 1))
+            for start, end, size in zip(ends[:-1], ends[1:], sizes, strict=True)
+        ]
+        self.records = np.array(records)
+
+    def copy(self) -> Self:
+        """Return a copy that can grow by itself."""
+        other = copy(self)
+        other.lower, other.upper = self.lower.copy(), self.upper.copy()
+        other.sets, other.records = self.sets.copy(), self.records.copy()
+        return other
+
+    def unite(self, classes: Indices, others: Indices) -> None:
+        """Let each class cover another one's values too; the other one weighs nothing any more."""
+        self.lower[classes] = np.minimum(self.lower[classes], self.lower[others])
+        self.upper[classes] = np.maximum(self.upper[classes], self.upper[others])
+        self.sets[classes] = np.maximum(self.sets[classes], self.sets[others])
+        self.records[classes] += self.records[others]
+        self.records[others] = 0
+
+    def reset(self, classes: Indices, to: "Shapes") -> None:
+        """Let classes cover and weigh what they do in other shapes."""
+        self.lower[classes], self.upper[classes] = to.lower[classes], to.upper[classes]
+        self.sets[classes], self.records[classes] = to.sets[classes], to.records[classes]
+
+    def losses(self) -> Floats:
+        """Return each class's information loss, summed over features, times its weight."""
+        spans: Floats = np.minimum(self.upper - self.lower, 1).sum(axis=1)
+        for feature, others in self._features:
+            spans += (self.sets[:, feature].sum(axis=1) - 1) / others
+        return np.asarray(spans * self.records)
+
+    def united_losses(self, classes: Indices) -> Floats:
+        """Return the loss of some classes if each is united with every class, shape (classes, E)."""
+        spans = np.zeros((len(classes), len(self.records)))
+        for block in blocks_of(len(classes), self.lower.size):
+            upper = np.maximum(self.upper[classes[block], None], self.upper)
+            lower = np.minimum(self.lower[classes[block], None], self.lower)
+            spans[block] = np.minimum(upper - lower, 1).sum(axis=2)
+        for feature, others in self._features:
+            sets = self.sets[:, feature]
+            sizes = sets.sum(axis=1)
+            common = sets[classes] @ sets.T
+            spans += (sizes[classes, None] + sizes - common - 1) / others
+        return np.asarray(spans * (self.records[classes, None] + self.records))
+
+
+def _lower(region: NumericRegions) -> Floats:
+    return np.where(region.missing, MISSING, region.domain.positions[region.lower])
+
+
+def _upper(region: NumericRegions) -> Floats:
+    return np.where(region.present, region.domain.positions[region.upper], MISSING)
+
+
+def _covered(region: CategoricalRegions) -> Floats:
+    covered = np.zeros((len(region.sets), region.domain.size))
+    for number, codes in enumerate(region.sets):
+        covered[number, list(codes)] = 1
+    return covered[region.chosen]

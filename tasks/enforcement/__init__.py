@@ -1,0 +1,1 @@
+"""Strategies that make joins safe by changing class values."""

@@ -1,0 +1,1 @@
+"""What classifiers learn from equivalence classes."""

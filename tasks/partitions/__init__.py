@@ -1,0 +1,1 @@
+"""How records become equivalence classes that satisfy what is required, and what these release."""

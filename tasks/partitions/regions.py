@@ -1,0 +1,272 @@
+"""What an equivalence class releases of each feature: its bounds, or its categories."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tasks.domain import Domain
+from tasks.partitions.cells import category_cell, format_number, numeric_cell
+from tasks.partitions.partition import Partition
+
+Codes = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class NumericRegions:
+    """The ranges of a numeric feature, one per equivalence class.
+
+    Attributes
+    ----------
+    domain
+        Of the feature.
+    lower, upper : ndarray of shape (E,)
+        Codes of the bounds; meaningless where a class covers missing alone.
+    present, missing : ndarray of shape (E,)
+        Whether the class covers numbers, and missing.
+    """
+
+    domain: Domain
+    lower: Codes
+    upper: Codes
+    present: Flags
+    missing: Flags
+
+    def keys(self) -> npt.NDArray[np.int64]:
+        """Return a number per class, the same where the released value is."""
+        bounds = self.lower.astype(np.int64) * self.domain.size + self.upper
+        return np.where(self.present, 2 * bounds + self.missing, -1)
+
+    def texts(self) -> list[str]:
+        """Return the released cell of each class."""
+        numbers = self._bound_texts()
+        return [
+            numeric_cell(numbers[lower], numbers[upper], missing=missing) if present else ""
+            for lower, upper, present, missing in zip(
+                self.lower.tolist(),
+                self.upper.tolist(),
+                self.present.tolist(),
+                self.missing.tolist(),
+                strict=True,
+            )
+        ]
+
+    def _bound_texts(self) -> dict[int, str]:
+        """Return the text of every code that is a bound."""
+        used = np.unique(np.concatenate([self.lower[self.present], self.upper[self.present]]))
+        values = self.domain.values[used - int(self.domain.missing)]
+        return dict(zip(used.tolist(), map(format_number, values.tolist()), strict=True))
+
+    def loss(self) -> npt.NDArray[np.float64]:
+        """Return each class's share of the feature's range; 1 where it mixes numbers and missing."""
+        positions = self.domain.positions
+        width = np.where(self.present, positions[self.upper] - positions[self.lower], 0.0)
+        return np.where(self.present & self.missing, 1.0, width)
+
+    def take(self, classes: npt.NDArray[np.intp]) -> "NumericRegions":
+        """Return the regions of some classes."""
+        return NumericRegions(
+            self.domain,
+            self.lower[classes],
+            self.upper[classes],
+            self.present[classes],
+            self.missing[classes],
+        )
+
+    def merged(self, labels: npt.NDArray[np.intp]) -> "NumericRegions":
+        """Return the regions of merged classes, given by the label of each class."""
+        size = int(labels.max()) + 1
+        lower = np.full(size, self.domain.size, dtype=np.int32)
+        upper = np.zeros(size, dtype=np.int32)
+        present, missing = np.zeros(size, dtype=np.bool_), np.zeros(size, dtype=np.bool_)
+        np.minimum.at(lower, labels[self.present], self.lower[self.present])
+        np.maximum.at(upper, labels[self.present], self.upper[self.present])
+        np.logical_or.at(present, labels, self.present)
+        np.logical_or.at(missing, labels, self.missing)
+        return NumericRegions(self.domain, np.where(present, lower, 0), upper, present, missing)
+
+    def bounds(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Return the values of the lower and the upper bounds."""
+        values = self.domain.values if len(self.domain.values) else np.zeros(1)
+        first = int(self.domain.missing)
+        return values[np.maximum(self.lower - first, 0)], values[np.maximum(self.upper - first, 0)]
+
+
+@dataclass(frozen=True, eq=False)
+class CategoricalRegions:
+    """The sets of categories of a feature, one per equivalence class.
+
+    Attributes
+    ----------
+    domain
+        Of the feature.
+    sets
+        The different sets, as ascending codes.
+    chosen : ndarray of shape (E,)
+        Which set each class releases.
+    """
+
+    domain: Domain
+    sets: tuple[tuple[int, ...], ...]
+    chosen: npt.NDArray[np.intp]
+
+    def keys(self) -> npt.NDArray[np.int64]:
+        """Return a number per class, the same where the released value is."""
+        return self.chosen.astype(np.int64)
+
+    def texts(self) -> list[str]:
+        """Return the released cell of each class."""
+        cells = [
+            category_cell([value for value in values if value is not None], missing=None in values)
+            for values in self.values()
+        ]
+        return [cells[chosen] for chosen in self.chosen.tolist()]
+
+    def values(self) -> list[list[str | None]]:
+        """Return the categories of each set, None for missing in the last place."""
+        names: list[str | None] = [None] if self.domain.missing else []
+        names += self.domain.values.tolist()
+        return [
+            sorted((names[code] for code in codes), key=lambda name: (name is None, name))
+            for codes in self.sets
+        ]
+
+    def loss(self) -> npt.NDArray[np.float64]:
+        """Return each class's share of the categories beyond its first."""
+        sizes = np.array([len(codes) for codes in self.sets])
+        return np.asarray((sizes - 1) / max(self.domain.size - 1, 1))[self.chosen]
+
+    def take(self, classes: npt.NDArray[np.intp]) -> "CategoricalRegions":
+        """Return the regions of some classes."""
+        return CategoricalRegions(self.domain, self.sets, self.chosen[classes])
+
+    def merged(self, labels: npt.NDArray[np.intp]) -> "CategoricalRegions":
+        """Return the regions of merged classes, given by the label of each class."""
+        different = np.unique(np.column_stack([labels, self.chosen]), axis=0).tolist()
+        held = [(label, code) for label, chosen in different for code in self.sets[chosen]]
+        classes, codes = np.unique(np.array(held, dtype=np.int64), axis=0).T
+        return categorical_regions(self.domain, _sets_of(classes, codes))
+
+
+Regions = NumericRegions | CategoricalRegions
+
+
+def regions(
+    codes: Codes, domains: Sequence[Domain], partition: Partition, bounds: Literal["tight", "cuts"]
+) -> tuple[npt.NDArray[np.int32], tuple[Regions, ...]]:
+    """Return what each class releases, classes that release the same united.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n, features)
+    domains
+        One per feature.
+    partition
+        The class of every row, and the boxes that the cuts left.
+    bounds
+        "tight": of the members; "cuts": the boxes.
+
+    Returns
+    -------
+    labels : ndarray of shape (n,)
+        The class of every row, numbered from 0.
+    regions
+        One per feature.
+    """
+    tight = bounds == "tight"
+    released = _tight(codes, domains, partition.labels) if tight else _boxes(domains, partition)
+    united, released = unite_same(released)
+    return united.astype(np.int32)[partition.labels], released
+
+
+def unite_same(released: tuple[Regions, ...]) -> tuple[npt.NDArray[np.intp], tuple[Regions, ...]]:
+    """Unite classes that release the same: nothing tells them apart.
+
+    Parameters
+    ----------
+    released
+        One per feature.
+
+    Returns
+    -------
+    labels : ndarray of shape (E,)
+        What each class is called afterwards.
+    regions
+        One per feature.
+    """
+    keys = np.column_stack([region.keys() for region in released])
+    _, first, united = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    if len(first) == len(keys):
+        return np.arange(len(keys)), released
+    return united, tuple(region.take(first) for region in released)
+
+
+def _tight(codes: Codes, domains: Sequence[Domain], labels: npt.NDArray[np.int32]) -> tuple[Regions, ...]:
+    """Return the bounds of the members of each class."""
+    order = np.argsort(labels, kind="stable")
+    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+    return tuple(
+        _tight_range(codes[order, number], domain, starts)
+        if domain.numeric
+        else _tight_sets(codes[:, number], domain, labels)
+        for number, domain in enumerate(domains)
+    )
+
+
+def _tight_range(column: Codes, domain: Domain, starts: npt.NDArray[np.intp]) -> NumericRegions:
+    upper = np.maximum.reduceat(column, starts)
+    lowest = np.minimum.reduceat(column, starts)
+    missing = (lowest == 0) & domain.missing
+    if domain.missing:
+        lower = np.minimum.reduceat(np.where(column == 0, domain.size, column), starts)
+    else:
+        lower = lowest
+    present = upper >= int(domain.missing)
+    return NumericRegions(domain, np.minimum(lower, upper), upper, present, missing)
+
+
+def _tight_sets(column: Codes, domain: Domain, labels: npt.NDArray[np.int32]) -> CategoricalRegions:
+    held = np.unique(labels.astype(np.int64) * domain.size + column)
+    return categorical_regions(domain, _sets_of(*np.divmod(held, domain.size)))
+
+
+def _sets_of(classes: npt.NDArray[np.int64], codes: npt.NDArray[np.int64]) -> list[tuple[int, ...]]:
+    """Return the set of codes of each class, from pairs in ascending order."""
+    splits = np.flatnonzero(np.diff(classes)) + 1
+    return [tuple(part.tolist()) for part in np.split(codes, splits)]
+
+
+def _boxes(domains: Sequence[Domain], partition: Partition) -> tuple[Regions, ...]:
+    """Return the boxes that the cuts left."""
+    return tuple(
+        _box_range(domain, partition.lower[:, number], partition.upper[:, number])
+        if domain.numeric
+        else categorical_regions(
+            domain,
+            [
+                tuple(range(lower, upper + 1))
+                for lower, upper in zip(
+                    partition.lower[:, number].tolist(), partition.upper[:, number].tolist(), strict=True
+                )
+            ],
+        )
+        for number, domain in enumerate(domains)
+    )
+
+
+def _box_range(domain: Domain, lower: Codes, upper: Codes) -> NumericRegions:
+    first = int(domain.missing)
+    present = upper >= first
+    return NumericRegions(
+        domain, np.minimum(np.maximum(lower, first), upper), upper, present, (lower < first)
+    )
+
+
+def categorical_regions(domain: Domain, sets: Sequence[tuple[int, ...]]) -> CategoricalRegions:
+    """Return the regions of classes, from the set of ascending codes that each one releases."""
+    numbers: dict[tuple[int, ...], int] = {}
+    chosen = np.array([numbers.setdefault(codes, len(numbers)) for codes in sets], dtype=np.intp)
+    return CategoricalRegions(domain, tuple(numbers), chosen)

@@ -1,0 +1,1 @@
+"""What people read of a release: words, pictures, and the manifest."""

@@ -1,0 +1,111 @@
+"""What a person sees of a run in Prefect's pages: its progress, promises, fragments and report.
+
+Outside a Prefect flow run nothing happens. Only aggregates are shown, never a value of the data.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from tasks.report import REPORT, Outcome
+from tasks.reports.manifest import read_manifest
+from tasks.steps import Event, in_prefect_run, listening
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+
+@contextmanager
+def shown_in_prefect(steps: int) -> Iterator[None]:
+    """Show how far a run of so many steps is."""
+    if not in_prefect_run():
+        yield
+        return
+    from prefect.artifacts import create_progress_artifact, update_progress_artifact  # noqa: PLC0415
+    from prefect.logging import get_run_logger  # noqa: PLC0415 - a plain run does without Prefect
+
+    logger = get_run_logger()
+    created = create_progress_artifact(progress=0.0, key="progress", description="Steps of the release")
+    artifact = cast("UUID", created)
+    finished = 0
+
+    def hear(event: Event) -> None:
+        nonlocal finished
+        if event.kind == "started":
+            return
+        if event.kind != "progress":
+            logger.info("%s: %s after %.2f s", event.step, event.kind, event.seconds)
+        finished += event.kind == "finished"
+        share = event.share if event.kind == "progress" else 0.0
+        with _unimportant():
+            update_progress_artifact(artifact, progress=100 * min((finished + share) / steps, 1.0))
+
+    with listening(hear):
+        yield
+
+
+def show_promises(outcomes: Sequence[Outcome]) -> None:
+    """Show what was promised and what the written files hold."""
+    rows = [
+        {
+            "holds": "yes" if outcome.success else "NO",
+            "promise": outcome.title,
+            "asked": outcome.asked,
+            "achieved": outcome.achieved,
+        }
+        for outcome in outcomes
+    ]
+    _show_table("promises", rows, "Promises, checked on the written files")
+
+
+def show_release(folder: Path) -> None:
+    """Show the fragments and measures of a published release, and where its report is."""
+    if not in_prefect_run():
+        return
+    with _unimportant():
+        _show_release(folder)
+
+
+def _show_release(folder: Path) -> None:
+    from prefect.artifacts import create_link_artifact  # noqa: PLC0415 - a plain run does without Prefect
+
+    manifest = read_manifest(folder)
+    fragments = [
+        {
+            "fragment": number,
+            "features": len(fragment["features"]),
+            "sensitive attributes": len(fragment["sensitive"]),
+            "equivalence classes": fragment["equivalence_classes"],
+            "smallest class": fragment["smallest_class"],
+        }
+        for number, fragment in enumerate(manifest["fragments"], 1)
+    ]
+    _show_table("fragments", fragments, f"Fragments of {manifest['records']} records")
+    _show_table("measures", _measures(manifest), "What the release costs")
+    create_link_artifact((folder / REPORT).as_uri(), key="report", link_text="The report of this release")
+
+
+def _measures(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    loss = manifest["measures"]["information_loss"]
+    changed = manifest["changed_class_values"]
+    return [
+        {"measure": "information loss", "value": loss["fragmented"]},
+        {"measure": "information loss without fragments", "value": loss["unfragmented"]},
+        {"measure": "changed class values", "value": changed["total"]},
+        {"measure": "changed class values, share", "value": changed["share"]},
+    ]
+
+
+def _show_table(key: str, rows: list[dict[str, Any]], description: str) -> None:
+    if not in_prefect_run():
+        return
+    from prefect.artifacts import create_table_artifact  # noqa: PLC0415 - a plain run does without Prefect
+
+    with _unimportant():
+        create_table_artifact(rows, key=key, description=description)
+
+
+def _unimportant() -> AbstractContextManager[None]:
+    """Go on where Prefect cannot show something: it never decides about a release."""
+    return suppress(Exception)

@@ -1,0 +1,1 @@
+"""Releases of some of the records, tested with the others."""
