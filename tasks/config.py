@@ -125,7 +125,7 @@ class Privacy(Section):
     guarantee: Guarantee = Field(
         default="join", description="What joins rest on: at least k rows, or k records of every class joined"
     )
-    enforcement: Strategy = Field(default="dependency_graph", description="How joins are made safe")
+    enforcement: Strategy = Field(default="min_distortion", description="How joins are made safe")
     delta: float | None = Field(
         None, gt=0, le=1, description="For delta_selectivity: the share of safe joins"
     )
@@ -176,12 +176,12 @@ class Privacy(Section):
         if self.protects_values and self.enforcement == "naive":
             raise ValueError(
                 'enforcement = "naive" gives every equivalence class one class value, which breaks every l '
-                'and nearly every t: use "dependency_graph"'
+                'and nearly every t: use "min_distortion"'
             )
         if self.protects_values and self.enforcement == "delta_selectivity":
             raise ValueError(
                 'enforcement = "delta_selectivity" hides how often a class value occurs, so l and t could '
-                'not be checked on the files: use "dependency_graph"'
+                'not be checked on the files: use "min_distortion"'
             )
         return self
 

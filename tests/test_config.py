@@ -57,7 +57,7 @@ def faults(given):
 def test_defaults_are_the_documented_ones():
     config = parse_config(settings("run"))
     assert config.input.missing == ("",)
-    assert (config.privacy.guarantee, config.privacy.enforcement) == ("join", "dependency_graph")
+    assert (config.privacy.guarantee, config.privacy.enforcement) == ("join", "min_distortion")
     assert (config.fragmentation.fragments, config.fragmentation.bins) == (2, 10)
     assert (config.anonymization.mode, config.anonymization.bounds) == ("strict", "tight")
     assert (config.run.seed, config.run.keep_workspace, config.run.engine) == (0, False, "prefect")
@@ -237,7 +237,7 @@ def test_settings_of_l_and_t_that_do_not_go_together(privacy, told):
 def test_l_and_t_refuse_strategies_that_break_or_hide_them(asked, enforcement):
     (told,) = faults(settings("privacy", **asked, **enforcement))
     assert told.startswith(f'privacy: enforcement = "{enforcement["enforcement"]}" ')
-    assert told.endswith(': use "dependency_graph"')
+    assert told.endswith(': use "min_distortion"')
 
 
 def test_sensitive_attributes_need_l_or_t():
