@@ -67,6 +67,10 @@ def main() -> None:
     measure("2 x 25,000 ECs, 2 class values, k 10", made_counts(2, 25_000, 2, 10), 10)
     for ecs in (500, 1000, 2000, 4000, 8000):
         measure(f"growth: 2 x {ecs:,} ECs, 10 class values, k 10", made_counts(2, ecs, 10, 10), 10)
+    for ecs in (500, 1000, 2000, 7000):
+        counts = made_counts(4, ecs, 10, 10)
+        print(f"growth: 4 x {ecs:,} ECs, 10 class values, k 10")
+        show_min_distortion(counts, 10)
 
 
 def measure(title: str, counts: list[Counts], k: int) -> None:
@@ -76,6 +80,11 @@ def measure(title: str, counts: list[Counts], k: int) -> None:
         delta = DELTA if strategy == "delta_selectivity" else None
         privacy = Privacy(k=k, enforcement=strategy, delta=delta)
         show(strategy, counts, lambda privacy=privacy: enforce(privacy, counts, SEED).counts)
+    show_min_distortion(counts, k)
+
+
+def show_min_distortion(counts: list[Counts], k: int) -> None:
+    """Print what min_distortion changes for each guarantee."""
     for guarantee in GUARANTEES:
         title = f"min_distortion, {guarantee}"
         show(title, counts, lambda guarantee=guarantee: min_distortion(counts, k, guarantee))

@@ -137,6 +137,8 @@ def _joins_in_words(manifest: Manifest) -> list[str]:
         )
     else:
         return []
+    if manifest["guarantees"]["guarantee"]["achieved"] == "records":
+        words += f" Every combination takes part in such joins with at least {k:,} records of its own."
     return [words]
 
 

@@ -8,9 +8,13 @@ from hypothesis import example, given, settings
 from numpy.testing import assert_array_equal
 
 from tasks.config import Privacy
+from tasks.enforcement.larger_joins import violating_larger
+from tasks.enforcement.least_counts import least_counts
 from tasks.enforcement.min_distortion import min_distortion
 from tasks.enforcement.moves import Moves
+from tasks.enforcement.nested_supports import nested_supports
 from tasks.enforcement.strategies import enforce
+from tasks.enforcement.take_back import take_back
 from tasks.joins.record_witnesses import record_witnesses
 
 quick = settings(deadline=None, max_examples=12)
@@ -115,6 +119,65 @@ def test_a_search_without_success_leaves_a_valid_result(monkeypatch):
     monkeypatch.setattr("tasks.enforcement.min_distortion.MOST_WORK", 0)
     counts, k = small_case(1, "join")
     assert enforcement_oracles.is_valid(min_distortion(counts, k, "join"), k, "join")
+
+
+@given(families)
+@quick
+def test_least_counts_are_safe_by_one_shared_value(family):
+    after = least_counts(family.counts, family.k)
+    assert not oracles.violating_choices(list(after), family.k)
+    for old, new in zip(family.counts, after, strict=True):
+        assert new.min() >= 0
+        assert_array_equal(new.sum(axis=1), old.sum(axis=1))
+
+
+@pytest.mark.parametrize(("few", "kept"), [(3, True), (2, False)])
+def test_values_that_occur_often_enough_are_kept(few, kept):
+    counts = [np.array([[6, few, 0]]), np.array([[0, 3, 6]])]
+    after = least_counts(counts, 9)
+    assert (changed(counts, after) == 0) == kept
+
+
+@pytest.mark.parametrize("start", [nested_supports, least_counts])
+@given(family=families)
+@quick
+def test_what_is_taken_back_stays_safe_and_changes_no_more(family, start):
+    if start is nested_supports:
+        after = nested_supports(family.counts, family.k, "join")
+    else:
+        after = least_counts(family.counts, family.k)
+    fewer = take_back(family.counts, after, family.k)
+    assert not oracles.violating_choices(list(fewer), family.k)
+    assert changed(family.counts, fewer) <= changed(family.counts, after)
+    for old, new in zip(family.counts, fewer, strict=True):
+        assert new.min() >= 0
+        assert_array_equal(new.sum(axis=1), old.sum(axis=1))
+
+
+def test_needless_changes_are_taken_back_but_not_the_needed_ones():
+    counts = [np.array([[1, 6, 0], [0, 6, 0]]), np.array([[4, 0, 3]])]
+    after = [np.array([[0, 7, 0], [6, 0, 0]]), np.array([[0, 0, 7]])]
+    assert changed(counts, take_back(counts, after, 5)) == 1
+
+
+@given(families)
+@quick
+def test_larger_choices_are_found_once_all_pairs_are_safe(family):
+    counts = np.concatenate(family.counts).astype(np.float32)
+    fragments = np.repeat(np.arange(len(family.counts)), [len(fragment) for fragment in family.counts])
+    found = violating_larger(counts, fragments, family.k)
+    choices = oracles.violating_choices(family.counts, family.k)
+    if all(len(choice) > 2 for choice in choices):
+        assert bool(found) == bool(choices)
+    for choice in found:
+        assert len(choice) > 2
+        assert 0 < counts[choice].prod(axis=0).sum() < family.k
+
+
+def test_a_violating_triple_of_safe_pairs_is_found():
+    counts = np.concatenate(TRIPLE.counts).astype(np.float32)
+    assert violating_larger(counts, np.arange(3), 5) == [[0, 1, 2]]
+    assert violating_larger(counts, np.arange(3), 1) == []
 
 
 @given(families)

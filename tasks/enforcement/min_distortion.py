@@ -1,30 +1,33 @@
 """Enforcement that changes as few class values as a search over all equivalence classes (ECs) finds.
 
-The search goes through states that violate the guarantee. Only pairs of ECs are looked at throughout;
-choices from more fragments are looked for in what is about to become the best result, by the exact check
-over every subset, and looked at from then on. What the search does not better, or cannot hold, takes
-nested supports.
+It starts from the better understood ways to be safe: nested supports, and least counts for every value,
+each with changes taken back where that stays safe. The search then goes through states that violate the
+guarantee. Only pairs of ECs are looked at throughout; choices from more fragments are looked for in what
+is about to become the best result, and looked at from then on. What it finds is checked exactly over
+every subset in the end; large inputs are not searched.
 """
 
-from collections.abc import Iterator, Sequence
-from itertools import islice, product
+from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 
 from tasks.config import Guarantee
+from tasks.enforcement.least_counts import least_counts
 from tasks.enforcement.nested_supports import nested_supports
 from tasks.enforcement.penalised_search import PenalisedSearch
+from tasks.enforcement.take_back import take_back
+from tasks.errors import InfeasibleError
 from tasks.joins.class_join import Counts, Distinct
-from tasks.joins.record_witnesses import Members, record_witnesses
+from tasks.joins.record_witnesses import record_witnesses
 from tasks.joins.violating_joins import witnesses
 
-SEARCHED_ECS = 2000  # with several class values; more take the nested supports
-SEARCHED_RECORDS = 2**24  # of one EC; up to here the search's numbers are whole
+SEARCHED_ECS = 2000  # with several class values; more are not searched
+EXACT_RECORDS = 2**24  # of one EC; from here on single precision is not enough
 WORK: dict[Guarantee, int] = {"join": 200_000_000, "records": 40_000_000}  # candidates tried against ECs
-MOST_WORK = 2_000_000_000
+MOST_WORK = 600_000_000
 PATIENCE = 40  # valid states in a row that are no better
 LEARNT_AT_ONCE = 1000
-ALIKE = 4
 
 
 def min_distortion(counts: Sequence[Counts], k: int, guarantee: Guarantee) -> tuple[Counts, ...]:
@@ -55,15 +58,22 @@ def min_distortion(counts: Sequence[Counts], k: int, guarantee: Guarantee) -> tu
     >>> first.tolist(), second.tolist()
     ([[1, 4]], [[4, 1]])
     """
-    if next(_violating(counts, k, guarantee), None) is None:
+    if not _violates(counts, k, guarantee):
         return tuple(counts)
     nested = nested_supports(counts, k, guarantee)
-    mixed = sum(int(((fragment > 0).sum(axis=1) > 1).sum()) for fragment in counts)
+    options = [nested]
     largest = max(int(fragment.sum(axis=1).max()) for fragment in counts)
-    if mixed > SEARCHED_ECS or largest >= SEARCHED_RECORDS:
-        return nested
-    found = _Enforcement(counts, nested if guarantee == "records" else counts, k, guarantee).run()
-    return found if found and _changed(counts, found) < _changed(counts, nested) else nested
+    mixed = sum(int(((fragment > 0).sum(axis=1) > 1).sum()) for fragment in counts)
+    if guarantee == "join":
+        options.append(least_counts(counts, k))
+        if largest < EXACT_RECORDS:
+            options = [take_back(counts, option, k) for option in options]
+    if mixed <= SEARCHED_ECS and largest < EXACT_RECORDS:
+        found = _Enforcement(counts, options[-1], k, guarantee).run()
+        if found is not None:
+            options.append(take_back(counts, found, k) if guarantee == "join" else found)
+    options.sort(key=lambda option: _changed(counts, option))
+    return next((option for option in options if _is_safe(option, k, guarantee)), nested)
 
 
 class _Enforcement:
@@ -91,9 +101,8 @@ class _Enforcement:
                 continue
             if self.search.changed < fewest:
                 state = self._state()
-                found = list(islice(_violating(state, self.k, self.guarantee), LEARNT_AT_ONCE))
-                if found:
-                    self._learn(found)
+                if larger := self._larger(state):
+                    self.search.learn(larger[:: -(-len(larger) // LEARNT_AT_ONCE)])
                     continue
                 best, fewest, tried = state, self.search.changed, 0
             tried += 1
@@ -105,21 +114,27 @@ class _Enforcement:
         after[self.moving] = self.search.now[:-1]
         return tuple(np.split(after, self.starts[1:-1]))
 
-    def _learn(self, found: Sequence[Members]) -> None:
-        self.search.learn([[int(self.number[self.starts[i] + ec]) for i, ec in members] for members in found])
+    def _larger(self, state: Sequence[Counts]) -> list[list[int]]:
+        """Return choices from three or more fragments that violate, if any do."""
+        if self.guarantee == "join":
+            return self.search.violating_larger()
+        found = islice(record_witnesses(state, self.k), LEARNT_AT_ONCE)
+        return [[int(self.number[self.starts[i] + ec]) for i, ec in members] for members in found]
 
 
-def _violating(counts: Sequence[Counts], k: int, guarantee: Guarantee) -> Iterator[Members]:
-    """Find choices that violate the guarantee, at least one if there is any."""
+def _violates(counts: Sequence[Counts], k: int, guarantee: Guarantee) -> bool:
+    """Return whether any choice, over every subset of fragments, violates the guarantee."""
     if guarantee == "records":
-        yield from record_witnesses(counts, k)
-        return
-    fragments = [Distinct.of(fragment) for fragment in counts]
-    for witness in witnesses(fragments, k):
-        pairs = zip(witness.fragments, witness.vectors, strict=True)
-        alike = [np.flatnonzero(fragments[i].labels == vector)[:ALIKE].tolist() for i, vector in pairs]
-        for ecs in islice(product(*alike), ALIKE):
-            yield tuple(zip(witness.fragments, ecs, strict=True))
+        return any(True for _ in record_witnesses(counts, k))
+    return any(True for _ in witnesses([Distinct.of(fragment) for fragment in counts], k))
+
+
+def _is_safe(counts: Sequence[Counts], k: int, guarantee: Guarantee) -> bool:
+    """Return whether no choice violates the guarantee, as far as they are few enough to be checked."""
+    try:
+        return not _violates(counts, k, guarantee)
+    except InfeasibleError:
+        return False
 
 
 def _changed(before: Sequence[Counts], after: Sequence[Counts]) -> int:

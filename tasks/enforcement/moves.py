@@ -3,7 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
-from tasks.joins.class_join import Floats, Indices
+from tasks.joins.class_join import Indices
+
+Numbers = npt.NDArray[np.float32]
 
 STEPS = (1, 2, 3)
 
@@ -23,7 +25,39 @@ class Moves:
         self._target: Indices = np.tile(target, len(STEPS) + 1)
         self._steps: npt.NDArray[np.int64] = np.repeat([*STEPS, 0], len(source))
 
-    def from_counts(self, counts: Floats) -> Floats:
+    @property
+    def number(self) -> int:
+        """How many moves there are at most."""
+        return len(self._steps)
+
+    def of_each(self, counts: Numbers, towards: Numbers | None) -> tuple[Indices, Numbers]:
+        """Return the class counts one move away from those of each of several ECs, and whose they are.
+
+        With class counts to go towards, only moves that do.
+
+        Parameters
+        ----------
+        counts, towards : ndarrays of shape (ECs, class values)
+
+        Returns
+        -------
+        owners : ndarray of shape (moves,)
+        after : ndarray of shape (moves, class values)
+        """
+        there = counts[:, self._source]
+        possible = there > self._steps
+        if towards is not None:
+            excess = (counts > towards)[:, self._source]
+            possible &= excess & (counts < towards)[:, self._target]
+        owners, moves = np.nonzero(possible)
+        moved = np.where(self._steps[moves] > 0, self._steps[moves], there[owners, moves])
+        after = counts[owners]
+        rows = np.arange(len(owners))
+        after[rows, self._source[moves]] -= moved
+        after[rows, self._target[moves]] += moved
+        return owners, after
+
+    def from_counts(self, counts: Numbers) -> Numbers:
         """Return the distinct class counts one move away, shape (moves, class values)."""
         there = counts[self._source]
         possible = np.flatnonzero((there > self._steps) & (counts.sum() > 0))

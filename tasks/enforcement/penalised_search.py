@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tasks.config import Guarantee
+from tasks.enforcement.larger_joins import violating_larger
 from tasks.enforcement.moves import Moves
 from tasks.joins.class_join import Booleans, Counts, Indices
 
@@ -56,7 +57,7 @@ class PenalisedSearch:
     """Class counts of the ECs on the way, and what each of their next moves would cost."""
 
     def __init__(self, before: Counts, now: Counts, fragments: Indices, k: int, guarantee: Guarantee) -> None:
-        self.k, self.guarantee = k, guarantee
+        self.k, self.guarantee, self.fragments = k, guarantee, fragments
         ecs, values = before.shape
         self.before = before.astype(np.float32)
         self.now = np.concatenate([now, np.full((1, values), 1 if guarantee == "join" else k)]).astype(
@@ -115,6 +116,10 @@ class PenalisedSearch:
             records = (members * common[:, None, :]).sum(axis=2).min(axis=1)
             larger = (records > 0) & (records < self.k)
         return np.argwhere(pairs), np.flatnonzero(larger)
+
+    def violating_larger(self) -> list[list[int]]:
+        """Return choices from three or more fragments that violate the join condition, if any do."""
+        return violating_larger(self.now[:-1], self.fragments, self.k)
 
     def raise_prices(self) -> bool:
         """Make the violating choices dearer, and return whether there are any.
