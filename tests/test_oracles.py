@@ -153,12 +153,24 @@ def test_strict_mondrian_cuts_the_widest_feature_at_the_lower_median():
     codes = np.array([[0, 0], [1, 0], [2, 1], [3, 1]], dtype=np.int32)
     domains = [
         Domain("x", "integer", np.array([0, 1, 2, 3]), missing=False),
-        Domain("y", "integer", np.array([0, 9]), missing=False),
+        Domain("y", "integer", np.array([0, 9, 18]), missing=False),
     ]
     assert oracles.strict_mondrian(codes, domains, at_least(2)) == [
-        ([0, 1], ((0, 1), (0, 1))),
-        ([2, 3], ((2, 3), (0, 1))),
+        ([0, 1], ((0, 1), (0, 2))),
+        ([2, 3], ((2, 3), (0, 2))),
     ]
+
+
+def test_strict_mondrian_cuts_the_equally_wide_feature_that_narrows_most():
+    codes = np.array([[0, 0], [1, 1], [2, 1], [3, 0]], dtype=np.int32)
+    domains = [
+        Domain("x", "integer", np.array([0, 1, 2, 3]), missing=False),
+        Domain("y", "integer", np.array([0, 9]), missing=False),
+    ]
+    assert oracles.narrowing(codes[:, 0], domains[0]) == pytest.approx(2 / 3)
+    assert oracles.narrowing(codes[:, 1], domains[1]) == 1.0
+    assert oracles.narrowing(np.array([0, 1, 1, 1]), domains[1]) == 0.0
+    assert [rows for rows, _ in oracles.strict_mondrian(codes, domains, at_least(2))] == [[0, 3], [1, 2]]
 
 
 def test_strict_mondrian_cuts_below_the_median_when_the_median_takes_all():

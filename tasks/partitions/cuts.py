@@ -15,12 +15,14 @@ Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 Narrow = npt.NDArray[Any]  # codes in the narrowest type that holds them
 Flags = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
 Words = npt.NDArray[np.uint64]
 
 BLOCK_CELLS = 1 << 19  # codes of a block that stays in a core's cache; a bigger one is one node
 BATCH_ROWS = 1 << 17  # rows that are looked at together, each through one feature
 FEW_VALUES = 32  # class values that are counted faster bit by bit
 BATCH_COUNTS = 1 << 20  # class counts that are looked at together
+RANKED_CELLS = 1 << 20  # codes of a node up to which equally wide features are told apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +92,10 @@ class Cuts(NamedTuple):
 
 def median_cuts(table: Table, block: Block) -> Cuts:
     """Try each node's features from the widest on, in growing batches, until a cut is allowed."""
-    widths = _widths(table, block)
-    order = np.argsort(-widths, axis=1, kind="stable")
+    low, high = _extremes(block)
+    widths = _widths(table, slice(None), low, high)
+    widths[(low == high) | block.nodes.spent] = -1.0
+    order = _from_the_widest(table, block, widths, low, high)
     candidates = (widths >= 0).sum(axis=1)
     cuts = no_cuts(len(widths), table.class_values)
     if len(widths) == 1 and table.class_values <= FEW_VALUES:
@@ -116,13 +120,52 @@ def no_cuts(nodes: int, class_values: int) -> Cuts:
     return Cuts(feature, code, ties, beyond, np.zeros((nodes, class_values), dtype=np.int64))
 
 
-def _widths(table: Table, block: Block) -> npt.NDArray[np.float64]:
-    """Return each node's width in each feature, shape (nodes, features); -1 where no cut is possible."""
-    low, high = _extremes(block)
-    widths = (table.positions[table.offsets + high] - table.positions[table.offsets + low]) / table.spans
-    widths[(low == 0) & table.mixable] = 1.0
-    widths[(low == high) | block.nodes.spent] = -1.0
-    return widths
+def _widths(table: Table, features: Ints | slice, low: Narrow, high: Narrow) -> Floats:
+    """Return how wide ranges of codes of some features are, as a share of the feature's."""
+    positions, offsets = table.positions, table.offsets[features]
+    widths = (positions[offsets + high] - positions[offsets + low]) / table.spans[features]
+    widths[(low == 0) & (high > 0) & table.mixable[features]] = 1.0
+    return np.asarray(widths)
+
+
+def _from_the_widest(table: Table, block: Block, widths: Floats, low: Narrow, high: Narrow) -> Ints:
+    """Return the features of each node, the widest first, shape (nodes, features).
+
+    Of equally wide ones that comes first whose cut at the median narrows both sides most; in nodes of very
+    many cells, and where that is the same too, the first.
+    """
+    order = np.argsort(-widths, axis=1, kind="stable")
+    ranked = np.take_along_axis(widths, order, axis=1)
+    equal = (ranked[:, 1:] == ranked[:, :-1]) & (ranked[:, 1:] > 0)
+    equal &= (block.nodes.sizes * len(block.codes) <= RANKED_CELLS)[:, None]
+    if not equal.any():
+        return order
+    nodes, places = np.nonzero(np.pad(equal, ((0, 0), (1, 0))) | np.pad(equal, ((0, 0), (0, 1))))
+    features = order[nodes, places]
+    narrowing = np.zeros_like(widths)
+    narrowing[nodes, features] = _narrowing(
+        table, block, nodes, features, (low[nodes, features], high[nodes, features])
+    )
+    return np.lexsort((-narrowing, -widths), axis=1)
+
+
+def _narrowing(
+    table: Table, block: Block, nodes: Ints, features: Ints, ends: tuple[Narrow, Narrow]
+) -> Floats:
+    """Return by how much the records of nodes are narrower, on average, after a cut at the median."""
+    sample = sample_of(block, nodes, features)
+    base = np.arange(len(nodes)) * table.codes
+    keys = np.sort(np.repeat(base, sample.sizes) + sample.values)
+    starts = np.cumsum(sample.sizes) - sample.sizes
+    median = keys[starts + (sample.sizes - 1) // 2]
+    left = np.searchsorted(keys, median, side="right") - starts
+    right = sample.sizes - left
+    following = keys[starts + np.minimum(left, sample.sizes - 1)]
+    low, high = ends
+    below = _widths(table, features, low, median - base)
+    above = _widths(table, features, following - base, high)
+    narrower = _widths(table, features, low, high) - (left * below + right * above) / sample.sizes
+    return np.where(right > 0, narrower, 0.0)
 
 
 def _extremes(block: Block) -> tuple[Narrow, Narrow]:
