@@ -22,6 +22,7 @@ app = App(
     version=__version__,
     help="Publish tables of many columns as anonymous fragments that cannot be joined back.",
     help_format="markdown",
+    suppress_keyboard_interrupt=False,  # main says that it stopped
 )
 
 
@@ -62,14 +63,15 @@ def release(
     ```
 
     Exit codes: 0 published, 1 the gate failed, 2 bad input or configuration, 3 infeasible,
-    4 a step failed in a way nobody foresaw.
+    4 a step failed in a way nobody foresaw, 130 stopped by Ctrl-C.
 
     Parameters
     ----------
     config
         A configuration file in TOML; `unjoin init` writes one.
     settings
-        Replace one value of the configuration, as section.key=value. Can be given several times.
+        Replace one value of the configuration, as section.key=value; after section.key= it is not set.
+        Can be given several times.
     engine
         Short for --set run.engine=...: "prefect" or "plain".
     """
@@ -123,14 +125,15 @@ def compare(
     that learn from them are tested with the other records.
 
     Exit codes: 0 compared, 2 bad input or configuration, 3 nothing that was tried keeps what is asked,
-    4 a step failed in a way nobody foresaw.
+    4 a step failed in a way nobody foresaw, 130 stopped by Ctrl-C.
 
     Parameters
     ----------
     config
         A configuration file in TOML; `unjoin init` writes one.
     settings
-        Replace one value of the configuration, as section.key=value. Can be given several times.
+        Replace one value of the configuration, as section.key=value; after section.key= it is not set.
+        Can be given several times.
     out
         The folder for the figures, the picture and the recommendation; unless given, one with the
         release's name in the folder "compare" beside the configuration.
@@ -141,6 +144,7 @@ def compare(
     from flows.compare_terminal import print_comparison, print_place  # noqa: PLC0415
     from flows.terminal import progress_shown  # noqa: PLC0415
     from tasks.comparing.compare_files import comparison_folder, write_comparison  # noqa: PLC0415
+    from tasks.comparing.compare_settings import how_to_release  # noqa: PLC0415
     from tasks.comparing.compare_words import require_recommendation  # noqa: PLC0415
     from tasks.read_config import read_config  # noqa: PLC0415
 
@@ -149,8 +153,9 @@ def compare(
     with comparison_folder(asked, place) as folder:
         with progress_shown():
             comparison = side_by_side(asked, quick=quick)
-        print_comparison(comparison)
-        write_comparison(comparison, folder)
+        advice = how_to_release(comparison, config, settings or [])
+        print_comparison(comparison, advice)
+        write_comparison(comparison, folder, advice)
         print_place(folder)
     require_recommendation(comparison)
 
@@ -184,7 +189,7 @@ def init(table: Path, *, output: Path = Path("release.toml")) -> None:
 def main() -> None:
     """Run the command line; a mistake of the user ends with one clear message and an exit code."""
     try:
-        app(exit_on_error=False)
+        app(sys.argv[1:], exit_on_error=False)
     except CycloptsError:
         sys.exit(2)
     except UnjoinError as error:

@@ -13,14 +13,25 @@ from tasks.comparing.compare_words import (
     reference_rows,
     refusals,
     rows,
-    settings_in_toml,
 )
 
-TEXTS = 5  # columns before the first figure
+MARK, STRATEGY, GUARANTEE, SPLIT, SECONDS = 0, 1, 2, 3, -1  # columns
+WIDE = 100  # characters, for what can be done without
+LONGEST = len("delta_selectivity")
+
+Line = tuple[str, ...]
 
 
-def print_comparison(comparison: Comparison) -> None:
-    """Print the variants side by side, then the recommendation; a line per variant in a pipe."""
+def print_comparison(comparison: Comparison, advice: str) -> None:
+    """Print the variants side by side, then the recommendation; a line per variant in a pipe.
+
+    Parameters
+    ----------
+    comparison
+        What was found.
+    advice
+        How to release what is recommended, to stand below the recommendation.
+    """
     lines = [*rows(comparison), *reference_rows(comparison)]
     if TERMINAL.is_terminal:
         _print_table(headings(comparison), lines)
@@ -30,7 +41,7 @@ def print_comparison(comparison: Comparison) -> None:
     _print_sentences(refusals(comparison))
     if comparison.recommendation is not None:
         _print_sentences(recommendation_in_words(comparison))
-        TERMINAL.print(f"\n{settings_in_toml(comparison)}", soft_wrap=True, markup=False)
+        TERMINAL.print(f"\n{advice}", soft_wrap=True, markup=False)
 
 
 def print_place(folder: Path) -> None:
@@ -38,13 +49,33 @@ def print_place(folder: Path) -> None:
     TERMINAL.print(f"  figures and picture  {escape(str(folder))}", soft_wrap=True)
 
 
-def _print_table(headings: tuple[str, ...], lines: list[tuple[str, ...]]) -> None:
-    table = Table(box=None, pad_edge=False)
-    for place, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if place < TEXTS - 1 else "right", overflow="fold")
+def _print_table(headings: Line, lines: list[Line]) -> None:
+    """Print what fits; a table that is still wider than the terminal is not squeezed."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    shown = _shown(headings, lines, TERMINAL.width)
+    for place in shown:
+        table.add_column(
+            headings[place].replace(" ", "\n"),
+            justify="left" if place <= SPLIT else "right",
+            vertical="bottom",
+            no_wrap=place != STRATEGY,
+            min_width=LONGEST if place == STRATEGY else None,
+        )
     for line in lines:
-        table.add_row(*map(escape, line), style="bold green" if line[0] else None)
-    TERMINAL.print(table)
+        cells = (escape(line[place]) for place in shown)
+        table.add_row(*cells, style="bold green" if line[MARK] else None)
+    width = max(TERMINAL.width, TERMINAL.measure(table).minimum)
+    TERMINAL.print(table, width=width, crop=False)
+
+
+def _shown(headings: Line, lines: list[Line], width: int) -> list[int]:
+    """Return the columns to show: no guarantee where all have one, and no seconds where it is narrow."""
+    shown = list(range(len(headings)))
+    if width < WIDE:
+        shown.pop(SECONDS)
+    if len({line[GUARANTEE] for line in lines} - {"", "any"}) <= 1:
+        shown.remove(GUARANTEE)
+    return shown
 
 
 def _print_sentences(sentences: list[str]) -> None:

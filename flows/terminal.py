@@ -83,6 +83,7 @@ def _in_words(manifest: Manifest) -> list[str]:
         *_protection_in_words(manifest),
         *_joins_in_words(manifest),
         _cost_in_words(manifest),
+        *_trials_in_words(manifest),
     ]
 
 
@@ -153,6 +154,16 @@ def _cost_in_words(manifest: Manifest) -> str:
         f"of {_count(class_values, 'class value')} (one per record and fragment) "
         f"{changed['total']:,} had to be {happened} ({changed['share']:.1%})."
     )
+
+
+def _trials_in_words(manifest: Manifest) -> list[str]:
+    """Return how the number of fragments was chosen, where it was not given."""
+    if "trials_of_fragments" not in manifest:
+        return []
+    stated = manifest["trials_of_fragments"]
+    untried = ", ".join(map(str, stated["untried"]))
+    no_time = f"; there was no time for {untried}" if untried else ""
+    return [f"Trials chose {stated['chosen']} of up to {_count(stated['up_to'], 'fragment')}{no_time}."]
 
 
 def _smallest_of(choices: int) -> str:

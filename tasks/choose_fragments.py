@@ -2,16 +2,20 @@
 
 import time
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import duckdb
 
 from tasks.config import Config, Learner
 from tasks.errors import InfeasibleError
+from tasks.joins.safe_joins import promise_holds
+from tasks.learning.learners import ready_learners
 from tasks.steps import progress, step
 from tasks.store import open_store
 from tasks.tables import read_codes, read_domains
 from tasks.trials.held_out import Codes, Held, folds, sample
+from tasks.trials.limits import beyond_limits
 from tasks.trials.number_trials import Attempt, Candidate, best_number, try_numbers
 from tasks.trials.trial import Trial, prepare_trial, sampled, trial_folder, try_release
 
@@ -38,49 +42,68 @@ def score_of(trial: Trial) -> float:
 def choose_fragments(store: Path, config: Config) -> Config:
     """Store what trials say of each number of fragments; return the configuration with the best.
 
-    Nothing is tried where the number is given.
+    Nothing is tried where the number is given. A number whose trial does not keep what is asked, or costs
+    more than the limits allow, is not chosen.
 
     Raises
     ------
     InfeasibleError
         If no number that was tried is feasible with two thirds of the records.
     """
+    end = time.perf_counter() + config.fragmentation.time_budget
     candidates: list[Candidate] = []
     records = 0
     if config.fragmentation.fragments == "auto":
         with trial_folder(store) as folder:
             whole, records = sampled(store, config, folder)
-            candidates = _tried(whole, config, folder)
+            candidates = _tried(whole, config, folder, end)
         config = config.with_fragments(_best(candidates))
     with open_store(store) as connection:
         _write(connection, config, candidates, records)
     return config
 
 
-def _tried(whole: Path, config: Config, folder: Path) -> list[Candidate]:
+def _tried(whole: Path, config: Config, folder: Path, end: float) -> list[Candidate]:
     with open_store(whole) as connection:
         features, of_class = read_domains(connection)
         classes = read_codes(connection, [of_class])[:, 0]
     parts = [_fewer_tested(held, classes, config.run.seed) for held in folds(classes, FOLDS, config.run.seed)]
     most = min(config.fragmentation.max_fragments, len(features))
     learners = LEARNERS if config.fragmentation.objective == "f_measure" else ()
-    prepared: dict[int, Path] = {}
+    prepare = cache(lambda fold: prepare_trial(whole, config, parts[fold], folder / f"fold_{fold}"))
     done = 0
 
     def attempt(number: int, fold: int) -> Attempt:
         nonlocal done
-        if fold not in prepared:
-            prepared[fold] = prepare_trial(whole, config, parts[fold], folder / f"fold_{fold}")
         try:
-            trial = try_release(whole, prepared[fold], config.with_fragments(number), parts[fold], learners)
-        except InfeasibleError as error:
-            return Attempt(None, reason=str(error))
+            return _attempt(whole, prepare(fold), config.with_fragments(number), parts[fold], learners)
         finally:
             done += 1
             progress(done / (most * FOLDS))
-        return Attempt(score_of(trial), trial.information_loss, trial.changed)
 
-    return try_numbers(most, FOLDS, attempt, config.fragmentation.time_budget, time.perf_counter)
+    prepare(0)  # before the first trial, which tells how long others take
+    ready_learners()
+    return try_numbers(most, FOLDS, attempt, end, time.perf_counter)
+
+
+def _attempt(whole: Path, prepared: Path, config: Config, held: Held, learners: Sequence[Learner]) -> Attempt:
+    try:
+        trial = try_release(whole, prepared, config, held, learners)
+    except InfeasibleError as error:
+        return Attempt(None, reason=str(error))
+    reason = _unsafe(prepared, config) or beyond_limits(trial, config.limits)
+    if reason:
+        return Attempt(None, reason=f"a trial was refused: {reason}")
+    tested = len(held.test) if trial.f_measures else 0
+    return Attempt(score_of(trial), trial.information_loss, trial.changed, tested=tested)
+
+
+def _unsafe(prepared: Path, config: Config) -> str:
+    """Return why the joins of a trial do not keep the promise, in a few words; empty if they do."""
+    holds = promise_holds(prepared, config)
+    if holds is None:
+        return "too many joins to be checked"
+    return "" if holds else "the promise of safe joins does not hold"
 
 
 def _fewer_tested(held: Held, classes: Codes, seed: int) -> Held:

@@ -32,6 +32,12 @@ OTHERS = {
     "extra_forbidden": "is not a setting",
 }
 
+UNIONS = {
+    "columns.features": 'must be a list of columns, or "rest"',
+    "fragmentation.fragments": 'must be a whole number from 1, or "auto"',
+}
+UNION_PARTS = ("constrained-", "literal[", "tuple[")
+
 BOUNDS = {
     "greater_than": ("above", "gt"),
     "greater_than_equal": ("at least", "ge"),
@@ -48,7 +54,7 @@ def read_config(path: Path, overrides: Iterable[str] = ()) -> Config:
     path
         A TOML file.
     overrides
-        Settings that replace the file's, each as "section.key=value".
+        Settings that replace the file's, each as "section.key=value"; without a value it is not set.
 
     Raises
     ------
@@ -85,15 +91,15 @@ def parse_config(settings: dict[str, Any]) -> Config:
 
 def _fault(fault: Any) -> str:  # noqa: ANN401 - pydantic's own mapping
     parts = [str(part) for part in fault["loc"]]
-    where = ".".join(part for part in parts if not part.startswith(("constrained-str", "literal[", "tuple[")))
+    where = ".".join(part for part in parts if not part.startswith(UNION_PARTS))
     told = _in_words(where, fault)
     return f"{where}: {told}" if where else told
 
 
 def _in_words(where: str, fault: Any) -> str:  # noqa: ANN401 - pydantic's own mapping
     kind = fault["type"]
-    if where == "columns.features" and kind in {"literal_error", "tuple_type"}:
-        return 'must be a list of columns, or "rest"'
+    if where in UNIONS and kind not in OTHERS:
+        return UNIONS[where]
     if kind in EXPECTED:
         return f"must be {EXPECTED[kind]}"
     if kind in BOUNDS:
@@ -112,7 +118,7 @@ def _override(settings: dict[str, Any], override: str) -> None:
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
-        value = text.strip()
+        value = text.strip() or None
     place = settings[section]
     table, dot, column = name.partition(".")
     if dot:  # of a table such as columns.types, one entry

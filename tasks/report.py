@@ -20,7 +20,14 @@ from tasks.reports.pictures import (
     mutual_information_picture,
     visible_text,
 )
-from tasks.reports.report_trials import Learning, NumberChoice, best_form, read_learning, read_number_choice
+from tasks.reports.report_trials import (
+    Learning,
+    NumberChoice,
+    best_form,
+    read_learning,
+    read_number_choice,
+    stated_choice,
+)
 from tasks.reports.trial_pictures import learning_picture, number_picture
 from tasks.reports.wording import (
     closeness_in_words,
@@ -319,7 +326,7 @@ def write_report(store: Path, staging: Path, verdict: Verdict) -> None:
     manifest = complete_manifest(read_manifest(staging), verdict.figures)
     with open_store(store) as connection:
         facts = _facts(connection, manifest, verdict.promises)
-    write_manifest(_with_f_measures(manifest, facts.learning), staging)
+    write_manifest(_with_f_measures(manifest, facts.learning) | stated_choice(facts.choice), staging)
     (staging / REPORT).write_text(render_report(facts), encoding="utf-8")
 
 

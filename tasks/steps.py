@@ -110,19 +110,19 @@ class Step(Generic[P, R]):
 
     def _results(self, store: Path, items: Sequence[Any], args: tuple[Any, ...]) -> Iterator[R]:
         if len(items) == 1 or not in_prefect_run():
-            yield from (self._guarded(store, item, *args) for item in items)
+            yield from (self.guarded(store, item, *args) for item in items)
             return
         from prefect import unmapped  # noqa: PLC0415 - a plain run does without it
 
         def one(store: Path, item: Any, args: tuple[Any, ...]) -> R:  # noqa: ANN401 - as the function
-            return self._guarded(store, item, *args)
+            return self.guarded(store, item, *args)
 
         futures = self._as_task(one).map(unmapped(store), list(items), unmapped(args))
         yield from (future.result() for future in futures)
 
     def _run(self, store: Path, *args: P.args, **kwargs: P.kwargs) -> R:
         with self._heard(store):
-            return self._guarded(store, *args, **kwargs)
+            return self.guarded(store, *args, **kwargs)
 
     @contextmanager
     def _heard(self, store: Path) -> Iterator[None]:
@@ -140,7 +140,7 @@ class Step(Generic[P, R]):
         finally:
             _current.reset(token)
 
-    def _guarded(self, store: Path, *args: Any, **kwargs: Any) -> R:  # noqa: ANN401 - as the function
+    def guarded(self, store: Path, *args: Any, **kwargs: Any) -> R:  # noqa: ANN401 - as the function
         """Run the function; an unforeseen failure leaves its text in the workspace."""
         try:
             return self.function(store, *args, **kwargs)

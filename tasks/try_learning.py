@@ -15,6 +15,8 @@ from tasks.trials.held_out import Held, held_out
 from tasks.trials.learnt import learnt_exactly, majority_f
 from tasks.trials.trial import prepare_trial, sampled, trial_folder, try_release
 
+F_DIGITS = 3  # more would be noise
+
 
 class Learnt(NamedTuple):
     """What a learner makes of a release.
@@ -42,18 +44,28 @@ class Learnt(NamedTuple):
 def try_learning(store: Path, config: Config) -> int:
     """Store the F-measures of the learners that are asked for; return how many there are.
 
-    Where the training records alone have no release that keeps what was asked, the F-measure is NULL.
+    Where the training records alone have no release that keeps what was asked, the F-measure is NULL. Where
+    learning fails, all are, and what failed is stored: it does not stop a release that is sound.
     """
-    learnt: list[Learnt] = []
-    held = 0, 0
-    if config.evaluation.learners:
-        with trial_folder(store) as folder:
-            whole, records = sampled(store, config, folder)
-            learnt, tested = _learnt(whole, config, folder)
-            held = records - tested, tested
+    learners = config.evaluation.learners
+    learnt, held, failure = list[Learnt](), (0, 0), None
+    if learners:
+        try:
+            learnt, held = _try(store, config)
+        except Exception as error:  # noqa: BLE001 - told in the report; its text may hold data
+            learnt = [Learnt("raw", learner, None, None) for learner in learners]
+            failure = type(error).__name__
     with open_store(store) as connection:
-        _write(connection, learnt, *held)
+        _write(connection, learnt, held, failure)
     return len(learnt)
+
+
+def _try(store: Path, config: Config) -> tuple[list[Learnt], tuple[int, int]]:
+    """Return what is learnt, and how many records trained and tested."""
+    with trial_folder(store) as folder:
+        whole, records = sampled(store, config, folder)
+        learnt, tested = _learnt(whole, config, folder)
+        return learnt, (records - tested, tested)
 
 
 def _learnt(store: Path, config: Config, folder: Path) -> tuple[list[Learnt], int]:
@@ -83,14 +95,18 @@ def _of_trial(release: str, store: Path, prepared: Path, config: Config, held: H
 
 
 def _write(
-    connection: duckdb.DuckDBPyConnection, learnt: Sequence[Learnt], trained: int, tested: int
+    connection: duckdb.DuckDBPyConnection,
+    learnt: Sequence[Learnt],
+    held: tuple[int, int],
+    failure: str | None,
 ) -> None:
     """Make the table `evaluation`; empty where no learner is asked for."""
     connection.execute("""
         CREATE OR REPLACE TABLE evaluation (
-            release VARCHAR, learner VARCHAR, form VARCHAR, f_measure DOUBLE, trained BIGINT, tested BIGINT
+            release VARCHAR, learner VARCHAR, form VARCHAR, f_measure DOUBLE, trained BIGINT, tested BIGINT,
+            failure VARCHAR
         )
     """)
-    rows = [(*each, trained, tested) for each in learnt]
+    rows = [(*by, None if f is None else round(f, F_DIGITS), *held, failure) for *by, f in learnt]
     if rows:
-        connection.executemany("INSERT INTO evaluation VALUES (?, ?, ?, ?, ?, ?)", rows)
+        connection.executemany("INSERT INTO evaluation VALUES (?, ?, ?, ?, ?, ?, ?)", rows)

@@ -40,8 +40,8 @@ class Run(NamedTuple):
 def workspace(config: Config) -> Iterator[Run]:
     """Open the folders of a run, and leave behind only what it should.
 
-    A release that was published leaves no workspace unless asked to; bad input leaves nothing;
-    a failed gate or a crash leaves the workspace, private, for whoever looks into it.
+    A release that was published, or stopped by Ctrl-C, leaves no workspace unless asked to; bad input leaves
+    nothing; a failed gate or a crash leaves the workspace, private, for whoever looks into it.
 
     Raises
     ------
@@ -58,6 +58,10 @@ def workspace(config: Config) -> Iterator[Run]:
             yield Run(store, staging, version)
         except (ConfigurationError, InputError, InfeasibleError):
             shutil.rmtree(folder)
+            raise
+        except KeyboardInterrupt:
+            if not config.run.keep_workspace:
+                shutil.rmtree(folder)
             raise
         except GateError:
             shutil.move(staging, folder / "rejected")

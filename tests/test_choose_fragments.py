@@ -1,6 +1,7 @@
 """How many fragments: the best of what was tried, as much of it as there was time for."""
 
 import json
+from types import SimpleNamespace
 
 import duckdb
 import numpy as np
@@ -68,7 +69,7 @@ def test_every_number_is_tried_once_and_the_telling_ones_first(most):
 def test_with_time_enough_the_best_of_all_folds_is_chosen(scores):
     clock = Clock()
     attempt, tried = attempts(clock, lambda number, fold: scores[number - 1][fold])
-    candidates = try_numbers(len(scores), 3, attempt, 1e6, clock)
+    candidates = try_numbers(len(scores), 3, attempt, 1e9, clock)
     assert sorted(tried) == [(number, fold) for number in range(1, len(scores) + 1) for fold in range(3)]
     means = [sum(of) / 3 for of in scores]
     assert [each.score for each in candidates] == pytest.approx(means)
@@ -98,7 +99,7 @@ def test_no_trial_starts_that_is_predicted_to_end_too_late(seconds, budget, feas
         return seconds[number - 1]
 
     attempt, tried = attempts(clock, lambda number, _fold: 0.5 if feasible[number - 1] else None, lasting)
-    candidates = try_numbers(len(seconds), 3, attempt, budget, clock)
+    candidates = try_numbers(len(seconds), 3, attempt, clock.now + budget, clock)
     assert tried[0] == (1, 0)
     assert [each.fragments for each in candidates] == list(range(1, len(seconds) + 1))
     first = [number for number, fold in tried if fold == 0]
@@ -116,7 +117,7 @@ def test_a_fold_counts_only_when_all_candidates_were_tried_on_it():
     attempt, tried = attempts(
         clock, lambda number, fold: scores[number][fold], lambda number, fold: 1 + 4 * fold * number
     )
-    candidates = try_numbers(2, 3, attempt, 7.5, clock)
+    candidates = try_numbers(2, 3, attempt, clock.now + 7.5, clock)
     assert tried == [
         (1, 0),
         (2, 0),
@@ -137,6 +138,32 @@ def test_a_tie_within_the_error_goes_to_fewer_fragments():
     assert best_number([candidate(1, None, reason="no")]) is None
 
 
+@pytest.mark.parametrize("folds", [1, 2, 3])
+def test_the_error_is_at_least_that_of_a_share_of_the_tested_records(folds):
+    def found(*scores, tested):
+        clock = Clock()
+        (candidate,) = try_numbers(
+            1, folds, lambda _number, fold: Attempt(scores[fold], tested=tested), 1e9, clock
+        )
+        return candidate.error
+
+    assert found(*[0.8] * 3, tested=100) == pytest.approx((0.8 * 0.2 / (100 * folds)) ** 0.5)
+    assert found(*[1.0] * 3, tested=100) == 0
+    assert found(*[0.8] * 3, tested=0) == (None if folds == 1 else pytest.approx(0))
+    if folds > 1:
+        assert found(0.5, 0.9, 0.7, tested=1000) > 0.1
+
+
+def test_of_numbers_that_differ_by_noise_the_lowest_is_chosen_on_one_fold():
+    clock = Clock()
+
+    def attempt(number, _fold):
+        return Attempt([0.78, 0.80, 0.75][number - 1], tested=400)  # one error is 0.02
+
+    assert best_number(try_numbers(3, 1, attempt, 1e9, clock)) == 1
+    assert best_number(try_numbers(3, 1, lambda *by: attempt(*by)._replace(tested=450), 1e9, clock)) == 2
+
+
 def test_a_trial_is_judged_by_what_is_learnt_else_by_what_is_lost():
     learnt = trial(2, bounds=0.6, midpoints=0.7, spread=0.65)
     learnt.f_measures["neighbours", "bounds"] = 0.9
@@ -153,8 +180,8 @@ def automatic(tmp_path, small_table):
     return load
 
 
-def scripted(monkeypatch, outcome):
-    """Replace trials; return the number, store, tested records and learners of each."""
+def scripted(monkeypatch, outcome, holds=lambda _number: True):
+    """Replace trials and the check of joins; return each one's number, store, tested records and learners."""
     heard = []
 
     def try_release(_store, prepared, config, held, learners):
@@ -162,6 +189,7 @@ def scripted(monkeypatch, outcome):
         return outcome(config.fragments)
 
     monkeypatch.setattr(module, "try_release", try_release)
+    monkeypatch.setattr(module, "promise_holds", lambda _store, config: holds(config.fragments))
     return heard
 
 
@@ -229,6 +257,70 @@ def test_infeasible_numbers_are_skipped_and_shown(automatic, monkeypatch):
     ]
 
 
+@pytest.mark.parametrize("limit", ["max_information_loss", "max_changed_class_values"])
+def test_numbers_beyond_the_limits_are_not_chosen(tmp_path, small_table, monkeypatch, limit):
+    fragmentation = {"fragments": "auto", "max_fragments": 3}
+    store, config = loaded(tmp_path, small_table, fragmentation=fragmentation, limits={limit: 0.5})
+    field = {"max_information_loss": "loss", "max_changed_class_values": "changed"}[limit]
+
+    def outcome(number):
+        cost = {field: {1: 0.500001, 2: 0.5, 3: 0.6}[number]}
+        return trial(number, **cost, bounds=0.9 if number != 2 else 0.1)
+
+    scripted(monkeypatch, outcome)
+    assert choose_fragments.function(store, config).fragments == 2
+    assert [limit in str(row["reason"]) for row in stored(store)] == [True, False, True]
+
+
+@pytest.mark.parametrize("answer, words", [(False, "does not hold"), (None, "too many joins")])
+def test_numbers_whose_joins_do_not_keep_the_promise_are_not_chosen(automatic, monkeypatch, answer, words):
+    store, config = automatic(max_fragments=2)
+    scripted(
+        monkeypatch,
+        lambda number: trial(number, bounds=number / 4),
+        lambda number: True if number == 1 else answer,
+    )
+    assert choose_fragments.function(store, config).fragments == 1
+    assert words in stored(store)[1]["reason"]
+
+
+def test_without_enforcement_only_a_number_that_the_gate_lets_pass_is_chosen(tmp_path, small_table):
+    fragmentation = {"fragments": "auto", "max_fragments": 2, "objective": "information_loss"}
+    privacy = {"enforcement": "none"}
+    store, config = loaded(tmp_path, small_table, fragmentation=fragmentation, privacy=privacy)
+    assert choose_fragments.function(store, config).fragments == 1
+    assert "does not hold" in stored(store)[1]["reason"]
+
+
+def test_preparing_a_fold_does_not_count_as_a_slow_trial(automatic, monkeypatch):
+    store, config = automatic(time_budget=20)
+    clock = Clock()
+    prepare = module.prepare_trial
+
+    def slowly(*by):
+        clock.now += 10
+        return prepare(*by)
+
+    def outcome(number):
+        clock.now += 1
+        return trial(number, bounds=0.5)
+
+    monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=clock))
+    monkeypatch.setattr(module, "prepare_trial", slowly)
+    scripted(monkeypatch, outcome)
+    choose_fragments.function(store, config)
+    rows = stored(store)
+    assert [row["seconds"] for row in rows[1:]] == [1, 1, 1]
+    assert [row["folds"] for row in rows] == [1] * 4
+
+
+def test_refusals_speak_of_the_training_records(automatic):
+    store, config = automatic()
+    config = config.model_copy(update={"privacy": config.privacy.model_copy(update={"k": 300})})
+    with pytest.raises(InfeasibleError, match=r"the table of training records has 26\d records"):
+        choose_fragments.function(store, config)
+
+
 def test_if_nothing_is_feasible_the_reason_of_one_fragment_is_told(automatic, monkeypatch):
     store, config = automatic()
 
@@ -267,9 +359,11 @@ def test_a_release_chooses_its_number_and_tells_what_can_be_learnt(tmp_path, sma
             "SELECT learner, max(f_measure) FROM evaluation WHERE release = 'fragmented' GROUP BY learner"
         ).fetchall()
     for learner, f_measure in learnt:
-        assert manifest["measures"][f"f_measure_{learner}"] == pytest.approx(f_measure, abs=1e-6)
+        assert manifest["measures"][f"f_measure_{learner}"] == f_measure == round(f_measure, 3)
     assert len(learnt) == 2
+    assert manifest["trials_of_fragments"] == {"chosen": chosen, "up_to": 2, "untried": []}
     page = (folder / "report.html").read_text()
+    assert "also helped to choose the number of fragments" in page
     assert f"{rows[0]['score']:.3f}" in page
     assert "120 of 400" in page
     assert not [path.name for path in store.parent.iterdir() if path.is_dir()]

@@ -16,6 +16,8 @@ from tasks.coarsening.coarsen_segments import coarsen_within_segments
 from tasks.coarsening.groups import Groups
 from tasks.coarsening.held import Promise, held, held_after
 from tasks.coarsening.larger_unsafe import larger_unsafe
+from tasks.coarsening.mend_groups import mend
+from tasks.coarsening.move_ecs import move_ecs
 from tasks.coarsening.unsafe_choices import unsafe_choices
 from tasks.domain import Domain
 from tasks.enforcement.within_segments import Present
@@ -160,6 +162,75 @@ def test_groups_know_what_they_lose_and_what_merging_adds(family, seed, drawn):
         assert_allclose(groups.added[fragment], before.added[fragment], atol=1e-12)
 
 
+def safe_groups(family, seed):
+    groups, promise = groups_of(family.counts, family.k, "join", seed), Promise(family.k, "join")
+    while len(choices := unsafe_choices(groups, promise)):
+        mend(groups, choices, promise)
+    return groups, promise
+
+
+@given(family=families, seed=st.integers(0, 5), drawn=st.randoms(use_true_random=False))
+@quick
+def test_a_moved_ec_leaves_its_group_and_joins_another(family, seed, drawn):
+    regions = made_regions(family.counts, seed)
+    groups = Groups(family.counts, regions, absent=1)
+    for _ in range(6):
+        ec = drawn.randrange(len(groups.labels))
+        fragment = int(groups.fragments[ec])
+        targets = [-1, *(name for name in groups.of(fragment).tolist() if name != groups.labels[ec])]
+        target = drawn.choice(targets)
+        others = np.delete(groups.labels, ec) == groups.labels[ec]
+        concerned = groups.move(ec, target)
+        assert groups.labels[ec] == (ec if target < 0 else target)
+        assert len(np.unique(np.delete(groups.labels, ec)[others])) <= 1
+        assert np.isin(groups.labels[np.delete(np.arange(len(groups.labels)), ec)[others]], concerned).all()
+        assert_array_equal(groups.labels[groups.labels], groups.labels)
+        labels = [groups.labels_of(t) for t in range(groups.number)]
+        counts, merged = merged_counts(family.counts, labels), merged_regions(regions, labels)
+        assert_allclose(groups.loss(), loss(merged, counts), atol=1e-12)
+        fresh = Groups(counts, merged, absent=1)
+        for t in range(groups.number):
+            names = groups.labels[groups.ecs(t)][np.unique(labels[t], return_index=True)[1]]
+            assert_array_equal(groups.counts[names], counts[t])
+            places = names - groups.start(t)
+            assert_allclose(groups.added[t][np.ix_(places, places)], fresh.added[t], atol=1e-12)
+
+
+@given(family=families, seed=st.integers(0, 5))
+@quick
+def test_what_a_group_loses_without_each_of_its_ecs_is_known(family, seed):
+    ecs = groups_of(family.counts, family.k, "join", seed).ec_shapes[0]
+    members = np.arange(min(4, len(ecs.records)))
+    for left, lost in zip(members.tolist(), ecs.losses_without_each(members).tolist(), strict=True):
+        rest, united = np.delete(members, left), ecs.copy()
+        for other in rest[1:]:
+            united.unite(rest[:1], np.array([other]))
+        assert_allclose(lost, united.losses()[rest].sum(), atol=1e-12)
+
+
+@given(family=families, seed=st.integers(0, 5))
+@quick
+def test_moves_keep_joins_safe_and_lose_no_more(family, seed):
+    groups, promise = safe_groups(family, seed)
+    before = groups.labels.copy()
+    moved, again = (move_ecs(groups, promise, 100, np.random.default_rng(0)) for _ in range(2))
+    assert_array_equal(groups.labels, before)
+    assert_array_equal(moved.labels, again.labels)
+    assert moved.loss() <= groups.loss() + 1e-12
+    labels = [moved.labels_of(t) for t in range(moved.number)]
+    assert is_safe(merged_counts(family.counts, labels), family.k, "join")
+
+
+def test_an_ec_moves_to_where_it_loses_less():
+    counts = [np.array([[4, 0], [4, 0], [4, 0], [4, 0]]), np.array([[8, 8]])]
+    bounds = np.array([1, 1, 8, 8], dtype=np.int32)
+    near = NumericRegions(NUMBERS, bounds, bounds, np.ones(4, dtype=bool), np.zeros(4, dtype=bool))
+    groups = Groups(counts, [[near], [near.take(np.array([0]))]], absent=1)
+    groups.merge(np.array([0, 1]), np.array([2, 3]))
+    assert groups.loss() > 0
+    assert move_ecs(groups, Promise(K, "join"), 20, np.random.default_rng(0)).loss() == 0
+
+
 @guarantees
 @given(family=families, drawn=st.randoms(use_true_random=False))
 @quick
@@ -263,4 +334,5 @@ def test_joins_across_segments_are_left_alone():
 
 @pytest.fixture(autouse=True)
 def few_trials(monkeypatch):
-    monkeypatch.setattr(coarsening, "TRIALS", 15)
+    monkeypatch.setattr(coarsening, "TRIALS", {"join": 160, "records": 80})
+    monkeypatch.setattr(coarsening, "MOVES", 60)

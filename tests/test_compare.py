@@ -3,8 +3,11 @@
 import csv
 import io
 import itertools
+import shlex
 import stat
 import tomllib
+from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import oracles
@@ -12,10 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from rich.console import Console
 
+from flows import compare_terminal
 from flows.cli import app
-from tasks.comparing import compare_trials
+from tasks.comparing import compare_files, compare_trials
 from tasks.comparing.compare import (
+    FAILED,
     Comparison,
     References,
     Tried,
@@ -31,19 +37,16 @@ from tasks.comparing.compare import (
     varied,
 )
 from tasks.comparing.compare_files import comparison_folder, figures_as_csv, write_comparison
-from tasks.comparing.compare_picture import comparison_picture
-from tasks.comparing.compare_words import (
-    recommendation_in_words,
-    refusals,
-    require_recommendation,
-    settings_in_toml,
-)
+from tasks.comparing.compare_picture import comparison_figure, comparison_picture
+from tasks.comparing.compare_settings import how_to_release, release_command, settings_in_toml
+from tasks.comparing.compare_words import recommendation_in_words, refusals, require_recommendation, rows
 from tasks.comparing.recommend import barred, leading, recommend
+from tasks.config import Strategy
 from tasks.enforcement.eta import records_share
-from tasks.errors import ConfigurationError, InfeasibleError, UnjoinError
+from tasks.errors import ConfigurationError, InfeasibleError, StepError, UnjoinError
 from tasks.joins.safe_joins import joins_are_safe, promise_holds, records_are_shared
 from tasks.load import load_table
-from tasks.read_config import parse_config
+from tasks.read_config import parse_config, read_config
 from tasks.steps import ERROR_LOG
 from tasks.store import create_workspace, open_store
 from tasks.trials.trial import TOTAL, Trial, try_release
@@ -216,15 +219,17 @@ def test_within_one_standard_error_fewer_changed_class_values_win():
     assert chosen(high, tried(0.7919, changed=0.01)) is high
 
 
-def test_then_fewer_fragments_then_the_stronger_guarantee_then_less_loss_then_the_first():
+def test_then_less_loss_then_fewer_fragments_then_the_stronger_guarantee_then_the_first():
     base = tried(0.8, changed=0.024, fragments=4, loss=0.2)
-    assert chosen(base, tried(0.796, changed=0.016, fragments=8)) is base
-    fewer = tried(0.796, changed=0.021, fragments=2, loss=0.4)
-    assert chosen(base, fewer) is fewer
-    stronger = tried(0.796, changed=0.024, fragments=4, loss=0.4, guarantee="records")
-    assert chosen(base, stronger) is stronger
-    finer = tried(0.796, changed=0.024, fragments=4, loss=0.1, strategy="coarsen")
+    finer = tried(0.796, changed=0.021, fragments=8, loss=0.19)
     assert chosen(base, finer) is finer
+    fewer = tried(0.796, changed=0.016, fragments=2, loss=0.204)
+    assert chosen(base, fewer) is fewer
+    coarser = tried(0.796, changed=0.024, fragments=1, loss=0.206, guarantee="records")
+    assert chosen(base, coarser) is base
+    stronger = tried(0.796, changed=0.024, fragments=4, loss=0.204, guarantee="records")
+    assert chosen(base, stronger) is stronger
+    assert chosen(stronger, fewer) is fewer
     twin = tried(0.8, changed=0.024, fragments=4, loss=0.2, strategy="coarsen")
     assert chosen(base, twin) is base
     assert chosen(twin, base) is twin
@@ -237,6 +242,27 @@ def test_what_does_not_keep_the_promise_is_neither_recommended_nor_the_measure_o
     assert found.best is sound
     assert found.chosen is other
     assert found.able == 2
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 30)] * 2, st.sampled_from([1, 2, 4])), min_size=1))
+def test_what_is_recommended_costs_no_more_than_another_that_is_as_good(costs):
+    variants = [tried(0.8, changed / 100, loss / 100, fragments=m) for changed, loss, m in costs]
+    cheapest = chosen(*variants).trial
+    for trial in (one.trial for one in variants):
+        less = trial.changed <= cheapest.changed and trial.information_loss <= cheapest.information_loss
+        assert not less or (trial.changed, trial.information_loss) == (
+            cheapest.changed,
+            cheapest.information_loss,
+        )
+
+
+def test_one_fragment_keeps_records_whatever_its_guarantee():
+    join, whole = tried(0.9, fragments=2), tried(0.8, fragments=1)
+    assert recommend([join, whole], config_of(), RECORDS).stronger is whole
+    assert chosen(join, whole, config=config_of(guarantee="records")) is whole
+    assert recommend([whole], config_of(), RECORDS).stronger is None
+    sure = tried(0.8, fragments=1, strategy="delta_selectivity")
+    assert recommend([join, sure], config_of(), RECORDS).stronger is None
 
 
 def test_records_are_priced_where_joins_are_recommended():
@@ -274,7 +300,7 @@ def test_the_words_name_the_reason_the_price_and_what_is_configured():
     ]
     within = comparison_of(tried(0.8, changed=0.2, fragments=4), tried(0.795))
     text = " ".join(recommendation_in_words(within))
-    assert "Within that error, the recommended variant costs least" in text
+    assert "Within that error, the recommended one costs least, in whole percent" in text
     assert "The recommended variant is what is configured now." in text
 
 
@@ -285,16 +311,73 @@ def test_one_fragment_is_what_is_configured_whatever_the_strategy():
     assert configured(comparison_of(whole, config=config_of("auto"))) is None
 
 
+def test_one_fragment_stands_for_any_strategy_but_the_one_that_publishes_class_values_once():
+    once, whole = tried(0.8, fragments=1, strategy="delta_selectivity"), tried(0.7, fragments=1)
+    selective = config_of(1, enforcement="delta_selectivity", delta=0.7)
+    assert configured(comparison_of(whole, config=selective)) is None
+    assert configured(comparison_of(whole, once, config=selective)) is once
+    assert configured(comparison_of(once, config=config_of(1))) is None
+    assert configured(comparison_of(once, whole, config=config_of(1, guarantee="records"))) is whole
+    names = [row[1:5] for row in rows(comparison_of(once, whole, config=selective))]
+    assert names == [("delta_selectivity", "any", "median", "1"), ("any", "any", "median", "1")]
+
+
+ASKED = """
+[input]
+path = "table.csv"
+[columns]
+class = "group"
+features = "rest"
+[privacy]
+k = 5
+enforcement = "delta_selectivity"
+delta = 0.7
+[output]
+name = "people"
+"""
+
+
 @pytest.mark.parametrize("strategy", ["min_distortion", "delta_selectivity"])
-def test_the_settings_make_the_configuration_the_recommended_one(strategy):
-    config = config_of(enforcement="delta_selectivity", delta=0.7)
+@pytest.mark.parametrize(
+    "overrides", [[], ["privacy.k=10", "privacy.delta = 0.3", 'columns.drop=["a b\'s"]']]
+)
+def test_the_advice_makes_the_configuration_the_recommended_one(tmp_path, strategy, overrides):
+    path = tmp_path / "my tables.toml"
+    path.write_text(ASKED)
+    config = read_config(path, overrides)
     variant = Variant(strategy, "join", "infogain", 4)
-    settings = tomllib.loads(settings_in_toml(comparison_of(tried(0.8, **variant._asdict()), config=config)))
+    comparison = comparison_of(tried(0.8, **variant._asdict()), config=config)
     merged = config.model_dump()
     merged["privacy"].pop("delta")
-    for section, lines in settings.items():
+    for section, lines in tomllib.loads(settings_in_toml(comparison)).items():
         merged[section] |= lines
     assert parse_config(merged) == varied(config, variant)
+    words = shlex.split(release_command(comparison, path, overrides))
+    assert words[:3] == ["unjoin", "release", str(path)]
+    assert set(words[3::2]) == {"--set"}
+    assert read_config(path, words[4::2]) == varied(config, variant)
+    advice = how_to_release(comparison, path, overrides)
+    assert advice.startswith(f"Replace these settings in {path}:\n")
+    assert shlex.join(words) in advice.splitlines()
+
+
+@pytest.mark.parametrize("width, guarantees", [(80, 1), (80, 2), (120, 1), (120, 2)])
+def test_the_table_in_a_terminal_fits_and_breaks_no_word(monkeypatch, width, guarantees):
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, color_system=None, width=width, highlight=False)
+    monkeypatch.setattr(compare_terminal, "TERMINAL", console)
+    selective = tried(0.8, changed=0.123, strategy="delta_selectivity")
+    other = tried(0.7, guarantee=("join", "records")[guarantees - 1], split="infogain", fragments=12)
+    comparison = comparison_of(selective, other, tried(0.75, fragments=1))
+    compare_terminal.print_comparison(comparison, "")
+    shown = screen.getvalue().split("\n\n")[0].splitlines()
+    assert max(map(len, shown)) <= width
+    words = set(" ".join(shown).split())
+    cells = {word for line in rows(comparison) for cell in line for word in cell.split()}
+    seconds = {"2.5"} if width < 100 else set()
+    assert cells - words == seconds | ({"join"} if guarantees == 1 else set())
+    assert ("guarantee" in words, "seconds" in words) == (guarantees == 2, width == 120)
+    assert {"delta_selectivity", "neighbours", "12.3%"} <= words
 
 
 def test_without_a_recommendation_the_reasons_are_told():
@@ -305,8 +388,10 @@ def test_without_a_recommendation_the_reasons_are_told():
         InfeasibleError, match=r"too few records \(2 of 3\); the promise does not hold \(1 of 3\)"
     ):
         require_recommendation(comparison)
-    assert settings_in_toml(comparison) == ""
+    assert settings_in_toml(comparison) == how_to_release(comparison, Path("release.toml"), []) == ""
     require_recommendation(comparison_of(tried(0.8)))
+    with pytest.raises(StepError, match=r"details in the private workspace \(1 of 2\)"):
+        require_recommendation(comparison_of(tried(0.8, holds=False), refused(FAILED)))
 
 
 def test_the_figures_hold_every_variant_and_both_references():
@@ -349,6 +434,17 @@ def test_the_picture_marks_every_variant_and_the_recommended_one():
     assert comparison_picture(comparison_of(*variants), "svg").decode() == picture
 
 
+def test_the_label_of_the_recommended_mark_stays_within_its_axes():
+    edges = [tried(0.8, changed=0.0, loss=0.9), tried(0.7, changed=0.3, loss=0.1)]
+    for best in (edges, [tried(0.7, changed=0.0, loss=0.9), tried(0.8, changed=0.3, loss=0.1)]):
+        figure = comparison_figure(comparison_of(*best))
+        figure.draw_without_rendering()
+        for axes in figure.axes:
+            (label,) = [text for text in axes.texts if text.get_text() == "recommended"]
+            around, within = axes.get_window_extent(), label.get_window_extent()
+            assert around.x0 < within.x0 < within.x1 < around.x1
+
+
 def test_a_comparison_without_figures_has_a_picture_too():
     assert comparison_picture(comparison_of(refused()), "png").startswith(b"\x89PNG")
 
@@ -357,14 +453,24 @@ def test_the_folder_is_private_and_never_among_the_releases(tmp_path):
     config = config_of()
     output = config.output.model_copy(update={"directory": tmp_path / "releases"})
     config = config.model_copy(update={"output": output})
-    for place in ("releases/people", "releases/people/latest", "other/../releases/people/x"):
+    other = tmp_path / "others" / "crowd"
+    (other / "20261127T030000Z").mkdir(parents=True)
+    (other / "20261127T030000Z" / "release.json").touch()
+    (other / "latest").symlink_to("20261127T030000Z")
+    (tmp_path / "link").symlink_to(other)
+    for place in (
+        *("releases", "releases/people", "releases/people/latest", "other/../releases/people/x"),
+        *("releases/another", "others/crowd", "others/crowd/20261127T030000Z/x", "others/crowd/latest"),
+        *("others/crowd/more", "link", "link/x"),
+    ):
         with (
             pytest.raises(ConfigurationError, match="published releases"),
             comparison_folder(config, tmp_path / place),
         ):
             pass
     with comparison_folder(config, tmp_path / "compare" / "people") as folder:
-        write_comparison(comparison_of(tried(0.8)), folder)
+        write_comparison(comparison_of(tried(0.8)), folder, "Replace it.")
+    assert (folder / "compare.txt").read_text().endswith("\n\nReplace it.")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert {path.name for path in folder.iterdir()} == {
         "compare.csv",
@@ -373,9 +479,13 @@ def test_the_folder_is_private_and_never_among_the_releases(tmp_path):
         "compare.txt",
     }
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
-    with comparison_folder(config, tmp_path / "unused") as folder:
+    before = sorted(tmp_path.rglob("*"))
+    with comparison_folder(config, tmp_path / "not" / "used") as folder:
+        assert folder.is_dir()
+    (tmp_path / "own").mkdir()
+    with comparison_folder(config, tmp_path / "own"):
         pass
-    assert not folder.exists()
+    assert sorted(tmp_path.rglob("*")) == sorted([*before, tmp_path / "own"])
 
 
 def test_a_file_in_the_folders_place_is_refused(tmp_path):
@@ -417,6 +527,9 @@ def test_shares_of_records_are_those_of_every_choice(supports):
         assert records_are_shared(supports, sizes, 3, least) == (smallest is None or smallest >= least)
 
 
+DROPPED = ("weight", "city", "colour, eyes")
+
+
 @pytest.fixture
 def trial(tmp_path, small_table):
     """Try a release of a small table; return its configuration and its store."""
@@ -425,13 +538,13 @@ def trial(tmp_path, small_table):
         small_table.to_csv(tmp_path / "table.csv", index=False)
         settings = config_of(**privacy).model_dump()
         settings["input"]["path"] = tmp_path / "table.csv"
-        settings["columns"] |= {"identifiers": ["patient"]}
+        settings["columns"] |= {"identifiers": ["patient"], "drop": DROPPED}
         settings["segmentation"]["min_segment"] = 60 if "l" in privacy else None
         config = parse_config(settings)
         store = create_workspace(tmp_path / "private")
         load_table.function(store, config)
-        held, prepared = compare_trials.keep_records_out.function(store, config, 300)
-        assert len(held.train) + len(held.test) == 300
+        held, prepared = compare_trials.keep_records_out.function(store, config, 200)
+        assert len(held.train) + len(held.test) == 200
         try_release(store, prepared, config, held, ())
         return config, prepared
 
@@ -486,30 +599,32 @@ def command(tmp_path, small_table, monkeypatch, capsys):
     return run
 
 
+LEARNERS = 'evaluation.learners=["tree"]'
+REFERENCES = {"the table itself", "majority class only"}
+
+
 def test_a_table_is_compared_from_its_file_to_a_recommendation(command, monkeypatch, tmp_path):
     def all_but_the_slowest(store, prepared, config, held, learners):
-        if config.privacy.enforcement == "min_distortion":
+        if config.privacy.enforcement == "coarsen":
             raise InfeasibleError("left out")
         return try_release(store, prepared, config, held, learners)
 
     monkeypatch.setattr(compare_trials, "try_release", all_but_the_slowest)
-    drop = 'columns.drop=["weight", "city", "colour, eyes"]'
-    code, shown, _ = command("--quick", "--set", "privacy.k=30", "--set", drop)
+    drop = f"columns.drop={[*DROPPED, 'size']}"
+    code, shown, _ = command("--quick", "--set", "privacy.k=20", "--set", drop, "--set", LEARNERS)
     assert code == 0
     assert "Recommended: " in shown.out
-    assert (
-        "not possible: min_distortion with guarantee join, median splits and 2 fragments: left out"
-        in shown.out
-    )
+    assert "not possible: coarsen with guarantee join, median splits and 2 fragments: left out" in shown.out
     with (tmp_path / "compare" / "people" / "compare.csv").open() as file:
         lines = list(csv.DictReader(file))
-    assert {line["strategy"] for line in lines} >= {"none", "naive", "dependency_graph", "coarsen"}
+    assert {line["strategy"] for line in lines} == set(get_args(Strategy)) | REFERENCES
     assert {(line["split"], line["fragments"]) for line in lines} >= set(
         itertools.product(("median", "infogain"), "12")
     )
-    by_strategy = {line["strategy"]: line for line in reversed(lines)}
-    assert by_strategy["none"]["promise_holds"] == "false"
-    assert by_strategy["dependency_graph"]["promise_holds"] == "true"
+    holds = {line["strategy"]: line["promise_holds"] for line in reversed(lines)}
+    assert holds.pop("none") == "false"
+    assert {holds.pop(name) for name in ("coarsen", *REFERENCES)} == {""}
+    assert set(holds.values()) == {"true"}
     (recommended,) = [line for line in lines if line["recommended"] == "true"]
     assert recommended["promise_holds"] == "true"
     assert not list((tmp_path / "workspace").iterdir())
@@ -519,6 +634,8 @@ def test_a_table_is_compared_from_its_file_to_a_recommendation(command, monkeypa
 def faked(monkeypatch, fake):
     monkeypatch.setattr(compare_trials, "try_release", fake)
     monkeypatch.setattr(compare_trials, "promise_holds", lambda *_: True)
+    monkeypatch.setattr(compare_trials, "learnt_exactly", lambda *_: {"tree": 0.9, "neighbours": 0.8})
+    monkeypatch.setattr(compare_files, "comparison_picture", lambda *_: b"")
 
 
 def test_all_rounds_are_tried_and_the_best_cuts_taken_over(command, monkeypatch, tmp_path):
@@ -550,17 +667,38 @@ def test_refused_variants_are_lines_and_a_table_without_any_is_infeasible(comman
     assert message == "no variant that was tried keeps what is asked: there is too little (11 of 11)"
 
 
-def test_what_nobody_foresaw_leaves_its_log_and_no_data(command, monkeypatch, tmp_path):
+@pytest.mark.parametrize("failing, code", [({"naive"}, 0), (set(get_args(Strategy)), 4)], ids=["one", "all"])
+def test_what_nobody_foresaw_costs_its_variant_and_leaves_a_log_alone(
+    command, monkeypatch, tmp_path, failing, code
+):
     def fake(store, prepared, config, held, learners):
-        raise RuntimeError("P00001")
+        if config.privacy.enforcement in failing:
+            raise RuntimeError("P00001")
+        return tried(0.8).trial
 
     faked(monkeypatch, fake)
-    code, shown, message = command("--quick")
-    assert code == 4
-    assert "P00001" not in shown.out + shown.err + message
+    found, shown, message = command("--quick")
+    assert found == code
+    assert ("Recommended: " in shown.out) == (code == 0)
+    assert "naive with guarantee join, median splits and 2 fragments" in shown.out
+    assert FAILED in shown.out
+    figures = (tmp_path / "compare" / "people" / "compare.csv").read_text()
+    assert FAILED in figures
+    assert "P00001" not in shown.out + shown.err + message + figures
     (folder,) = (tmp_path / "workspace").iterdir()
     assert [path.name for path in folder.iterdir()] == [ERROR_LOG]
-    assert not (tmp_path / "compare" / "people").exists()
+    assert "P00001" in (folder / ERROR_LOG).read_text()
+
+
+def test_nothing_is_left_of_a_comparison_that_is_stopped(command, monkeypatch, tmp_path):
+    def fake(store, prepared, config, held, learners):
+        raise KeyboardInterrupt
+
+    faked(monkeypatch, fake)
+    with pytest.raises(KeyboardInterrupt):
+        command("--quick")
+    assert not list((tmp_path / "workspace").iterdir())
+    assert not (tmp_path / "compare").exists()
 
 
 def test_bad_input_ends_with_one_line(command, tmp_path):

@@ -158,6 +158,17 @@ def test_delta_is_a_share(delta):
     assert [line.partition(":")[0] for line in found] == ["privacy.delta"]
 
 
+@pytest.mark.parametrize("number", [0, -3, 2.5, "many", None, [2]])
+def test_a_number_of_fragments_that_is_none_is_one_fault(number):
+    given = settings("run") | {"fragmentation": {"fragments": number}}
+    assert faults(given) == ['fragmentation.fragments: must be a whole number from 1, or "auto"']
+
+
+@pytest.mark.parametrize("number", [1, 40, "auto"])
+def test_numbers_of_fragments(number):
+    assert parse_config(settings("fragmentation", fragments=number)).fragmentation.fragments == number
+
+
 # Protected values
 
 
@@ -427,6 +438,17 @@ def test_an_override_that_cannot_be_understood(file, override):
 def test_an_override_is_checked_like_the_file(file, override):
     with pytest.raises(ConfigurationError, match=override.partition("=")[0].partition(".")[0]):
         read_config(file(), [override])
+
+
+def test_without_a_value_a_setting_is_not_set(file):
+    path = file(MINIMAL.replace("k = 5", 'k = 5\nenforcement = "delta_selectivity"\ndelta = 0.5'))
+    config = read_config(path, ["privacy.enforcement=naive", "privacy.delta="])
+    assert config.privacy.delta is None
+    assert read_config(file(), ["privacy.delta=", "limits.max_information_loss = "]) == read_config(file())
+    with pytest.raises(ConfigurationError, match=r"privacy\.k: must be a whole number"):
+        read_config(path, ["privacy.k="])
+    with pytest.raises(ConfigurationError, match=r"privacy\.colour: is not a setting"):
+        read_config(path, ["privacy.colour="])
 
 
 # The digest

@@ -209,6 +209,15 @@ def test_class_values_or_rows_without_end_are_refused():
     assert smallest_by_support([counts[:, :63]] * 2, 65) == 63
 
 
+def test_sets_in_common_without_end_are_refused(monkeypatch):
+    counts = np.ones((6, 6), dtype=np.int64) - np.eye(6, dtype=np.int64)
+    monkeypatch.setattr(support_joins, "MOST_SETS", 21)
+    assert smallest_by_support([counts] * 2, 5) == 4
+    monkeypatch.setattr(support_joins, "MOST_SETS", 20)
+    with pytest.raises(TooCostlyError, match="more than 20 sets"):
+        smallest_by_support([counts] * 2, 5)
+
+
 def nested_family(records, random):
     """Return class counts whose supports are all nested or disjoint, three records or more in each value."""
     supports = [range(10), range(6), range(3), range(3, 6), range(6, 10), range(8, 10)]

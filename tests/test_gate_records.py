@@ -390,6 +390,17 @@ def test_stated_records_within_segments_are_compared_and_reach_k(tmp_path):
         check(release, tmp_path / "release", store)
 
 
+def test_stated_records_within_segments_are_no_more_than_any_class_has(tmp_path):
+    release, _ = segmented(tmp_path, (0, 1))
+    release.manifest["validation"]["success"] = True
+    within = {"at_least": 5, "l": 3, "sensitive": [], "of_records": {"l": 3, "t": None}}
+    release.manifest["joins"]["within_segments"] = within
+    within["records"] = max(sum(each.values()) for each in APART)
+    assert check(release, tmp_path / "release").success
+    within["records"] += 1
+    assert broken(check(release, tmp_path / "release")) == {"manifest"}
+
+
 def test_a_partner_test_that_is_too_costly_proves_nothing(tmp_path, monkeypatch):
     release, _ = segmented(tmp_path, (0, 1))
 

@@ -243,7 +243,8 @@ STATED = WITHIN | {"of_records": {"l": 2, "t": None}}
 @pytest.mark.parametrize(
     ("wrong", "possible"),
     [
-        ({"at_least": 6}, True),
+        ({"at_least": 36}, True),
+        ({"at_least": 37}, False),
         ({"l": 3}, False),
         ({"sensitive": [{"column": "diag", "l": 2}]}, True),
         ({"sensitive": [{"column": "diag", "l": 4}]}, True),

@@ -15,7 +15,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from tasks.domain import Domain
-from tasks.learning import learn, learners
+from tasks.learning import cell_numbers, learn, learners
 from tasks.learning.cell_numbers import features_of, references, spread_features
 from tasks.learning.learn import (
     Learnable,
@@ -25,6 +25,7 @@ from tasks.learning.learn import (
     evaluate,
     exact_regions,
     weighted_f,
+    with_own_domains,
 )
 from tasks.learning.learners import forest, neighbours, tree
 from tasks.partitions.partition import Partition
@@ -192,6 +193,60 @@ def test_values_beyond_the_release_keep_their_distance_and_new_categories_share_
     assert_array_equal(features, [[-1, 1, 0], [0.5, 0, 0], [2, 0, 0], [0.5, 0, 1]])
 
 
+@pytest.mark.parametrize("categories, columns", [(63, 63), (64, 64), (65, 65), (300, 65)])
+def test_of_many_categories_the_most_frequent_have_columns_and_the_rest_share_one(categories, columns):
+    codes, domain = oracles.encode([f"v{number:03d}" for number in range(categories)], "categorical")
+    order = np.random.default_rng(0).permutation(categories)
+    shown = exact_regions(Rows(codes[:, None], [domain]))
+    relative_to = references(shown, 1 + order)  # records of each category
+    features = features_of(shown, relative_to, "midpoints")
+    assert features.shape == (categories, columns)
+    assert_array_equal(features.sum(axis=1), 1)
+    rare = order < categories - 64
+    if categories > 64:
+        assert_array_equal(features[:, -1], rare)
+        assert_array_equal(features[~rare, :-1], np.eye(64))
+    unknown, other = oracles.encode(["new"], "categorical")
+    assert not features_of(exact_regions(Rows(unknown[:, None], [other])), relative_to, "bounds").any()
+
+
+def test_a_set_shares_its_records_among_its_categories_and_the_rest(monkeypatch):
+    monkeypatch.setattr(cell_numbers, "CATEGORIES", 2)
+    codes, domain = oracles.encode(["a", "b", "c", "d", "a", "b"], "categorical")
+    labels, shown = released(codes[:, None], [domain], np.array([0, 0, 0, 1, 2, 1]))
+    relative_to = references(shown, np.bincount(labels))  # a 2, b 2, c 1, d 1
+    assert_allclose(
+        features_of(shown, relative_to, "midpoints"), [[1 / 3, 1 / 3, 1 / 3], [0, 1 / 2, 1 / 2], [1, 0, 0]]
+    )
+    spread = spread_features(shown, relative_to, 6, 0).reshape(3, 6, 3)
+    assert_allclose(spread.mean(axis=1), features_of(shown, relative_to, "midpoints"))
+
+
+def test_many_categorical_features_have_no_more_columns_than_there_may_be(monkeypatch):
+    monkeypatch.setattr(cell_numbers, "COLUMNS", 12)
+    codes, domain = oracles.encode(list("abcdefgh"), "categorical")
+    shown = exact_regions(Rows(np.column_stack([codes] * 4), [domain] * 4))
+    assert features_of(shown, references(shown, np.ones(8)), "bounds").shape == (8, 4 * (3 + 1))
+
+
+@each_learner
+def test_values_far_beyond_the_release_are_classified(learner):
+    fragment = one_ec_per_record(np.arange(8.0)[:, None] * 1e-300, np.repeat([0, 1], 4), 2)
+    found = class_probabilities(fragment, rows_of(np.array([[-1e308], [1e308]])), learner, "midpoints")
+    assert_array_equal(found.argmax(axis=1), [0, 1])
+
+
+@given(oracles.tables())
+@quick
+def test_own_domains_hold_the_values_of_the_records_alone(table):
+    rows = Rows(table.codes[::2], table.domains)
+    own = with_own_domains(rows)
+    for before, after, domain, mine in zip(rows.codes.T, own.codes.T, rows.domains, own.domains, strict=True):
+        values = members(before, domain, np.zeros(len(before), dtype=int))
+        assert members(after, mine, np.zeros(len(after), dtype=int)) == values
+        assert len(np.unique(after)) == mine.size
+
+
 # --- learners -----------------------------------------------------------------------------------
 
 
@@ -239,6 +294,28 @@ def test_neighbours_stop_at_five_records():
 def test_neighbours_take_shares_of_records_for_counts():
     found = neighbours(np.array([[0.0], [1.0]]), np.array([[2.5, 2.5], [8.0, 0.0]]))(np.zeros((1, 1)))
     assert_allclose(found, [[0.5, 0.5]])
+
+
+@pytest.mark.parametrize("share", [1, 2, 4, 20])
+def test_neighbours_take_as_many_points_as_hold_five_records(share):
+    points = np.arange(200.0)[:, None]
+    counts = np.repeat([[1, 0], [0, 1]], [3 * share, 200 - 3 * share], axis=0) / share
+    assert_allclose(neighbours(points, counts)(np.zeros((1, 1))), [[3 / 5, 2 / 5]])
+
+
+@pytest.mark.parametrize("records", [1, 2, 3, 4])
+@each_learner
+def test_few_records_are_learnt_from(learner, records):
+    fragment = one_ec_per_record(np.arange(float(records))[:, None], np.arange(records) % 2, 2)
+    found = class_probabilities(fragment, rows_of(np.array([[0.0], [1.0]])), learner, "bounds")
+    assert_allclose(found.sum(axis=1), 1)
+
+
+@each_learner
+def test_many_class_values_are_learnt_without_a_word(learner):
+    fragment = one_ec_per_record(np.arange(40.0)[:, None], np.arange(40), 40)
+    found = class_probabilities(fragment, rows_of(np.array([[0.0], [39.0]])), learner, "midpoints")
+    assert_allclose(found.sum(axis=1), 1)
 
 
 @pytest.fixture

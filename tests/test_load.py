@@ -597,7 +597,7 @@ def test_more_fragments_than_features_are_refused_before_any_work(tmp_path):
             "output": {"name": "trial"},
         }
     )
-    with pytest.raises(ConfigurationError, match="2 fragments of 1 features"):
+    with pytest.raises(ConfigurationError, match="2 fragments of 1 feature: set it to at most 1"):
         load_table(create_workspace(tmp_path / "workspace"), config)
 
 

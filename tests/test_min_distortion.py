@@ -8,11 +8,14 @@ from hypothesis import example, given, settings
 from numpy.testing import assert_array_equal
 
 from tasks.config import Privacy
+from tasks.enforcement.dependency_graph import nodes_of
+from tasks.enforcement.keep_records import keep_records
 from tasks.enforcement.larger_joins import violating_larger
 from tasks.enforcement.least_counts import least_counts
-from tasks.enforcement.min_distortion import min_distortion
+from tasks.enforcement.min_distortion import _Enforcement, min_distortion
 from tasks.enforcement.moves import Moves
 from tasks.enforcement.nested_supports import nested_supports
+from tasks.enforcement.penalised_search import PenalisedSearch
 from tasks.enforcement.strategies import enforce
 from tasks.enforcement.take_back import take_back
 from tasks.joins.record_witnesses import record_witnesses
@@ -113,6 +116,69 @@ def test_more_classes_than_are_searched_stay_valid(monkeypatch):
     monkeypatch.setattr("tasks.enforcement.min_distortion.SEARCHED_ECS", 0)
     counts, k = small_case(1, "join")
     assert enforcement_oracles.is_valid(min_distortion(counts, k, "join"), k, "join")
+
+
+@pytest.mark.parametrize(("most", "searched"), [(4, True), (3, False)])
+def test_under_records_classes_of_one_value_are_searched_too(most, searched, monkeypatch):
+    monkeypatch.setattr("tasks.enforcement.min_distortion.SEARCHED_ECS", most)
+    ran = []
+    run = _Enforcement.run
+    monkeypatch.setattr(_Enforcement, "run", lambda self: ran.append(self) or run(self))
+    counts = [np.array([[1, 4], [0, 7]]), np.array([[5, 0], [7, 0]])]
+    assert enforcement_oracles.is_valid(min_distortion(counts, 5, "records"), 5, "records")
+    assert bool(ran) == searched
+
+
+@pytest.mark.parametrize(("spare", "starts"), [(0, False), (1, True)])
+def test_a_search_that_would_use_up_its_work_at_the_start_is_not_begun(spare, starts):
+    before = np.array([[3, 1, 0], [0, 2, 2]])
+    search = PenalisedSearch(before, before, np.arange(2), 4, "join")
+    assert search.start(2**40)
+    work = search.work
+    again = PenalisedSearch(before, before, np.arange(2), 4, "join")
+    assert again.start(work + spare) == starts
+    assert again.work == work * starts
+
+
+@guarantees
+def test_many_class_values_are_searched_among_those_that_occur(guarantee):
+    narrow, k = small_case(1, guarantee)
+    wide = [np.zeros((len(fragment), 60), dtype=np.int64) for fragment in narrow]
+    for fragment, own in zip(wide, narrow, strict=True):
+        fragment[:, 7 : 7 + 5 * own.shape[1] : 5] = own
+    after = min_distortion(wide, k, guarantee)
+    assert changed(wide, after) == changed(narrow, min_distortion(narrow, k, guarantee))
+
+
+def test_a_search_that_learns_nothing_new_ends(monkeypatch):
+    known = []
+    monkeypatch.setattr(_Enforcement, "_larger", lambda *_: known.append(1) or [[0, 1, 2]])
+    after = min_distortion(TRIPLE.counts, TRIPLE.k, "join")
+    assert len(known) == 2
+    assert enforcement_oracles.is_valid(after, TRIPLE.k, "join")
+
+
+ODD = {
+    "one class value": [np.array([[5], [7]]), np.array([[12]])],
+    "one class of each fragment": [np.array([[1, 4, 0]]), np.array([[1, 0, 4]])],
+    "a class value that nobody has": [np.array([[1, 0, 4]]), np.array([[5, 0, 0]])],
+    "nothing in common": [np.array([[5, 0]]), np.array([[0, 5]])],
+    "one fragment": [np.array([[1, 4, 0], [1, 0, 4]])],
+}
+
+
+@guarantees
+@pytest.mark.parametrize("counts", ODD.values(), ids=ODD)
+def test_odd_inputs_are_made_safe(counts, guarantee):
+    after = min_distortion(counts, 5, guarantee)
+    nodes = nodes_of(counts)
+    keep_records(nodes, 5, 0)
+    kept = np.split(nodes.counts, np.cumsum([len(fragment) for fragment in counts])[:-1])
+    for safe in (after, nested_supports(counts, 5, guarantee), kept):
+        assert enforcement_oracles.is_valid(safe, 5, guarantee)
+        for old, new in zip(counts, safe, strict=True):
+            assert new.min() >= 0
+            assert_array_equal(new.sum(axis=1), old.sum(axis=1))
 
 
 def test_a_search_without_success_leaves_a_valid_result(monkeypatch):

@@ -237,6 +237,48 @@ def test_a_choice_on_one_fold_is_told_as_one():
     assert "information loss and changed values" in pictures[0]
 
 
+def test_one_number_that_was_tried_is_neither_called_the_best_nor_drawn():
+    trials = (number_trial(1, 0.6, 1, chosen=True), number_trial(2, None, 0), number_trial(3, None, 0))
+    text, pictures = told(choice=NumberChoice("f_measure", 1838, trials))
+    assert "Chosen is 1, the only number that was tried." in text
+    assert "There was no time for 2, 3: with a larger time budget" in text
+    assert "best was" not in text
+    assert "of the best" not in text
+    assert len(pictures) == 3
+
+
+def test_one_number_that_kept_what_was_asked_is_not_called_the_best():
+    trials = (number_trial(1, 0.6, chosen=True), number_trial(2, None, 1, feasible=False))
+    text, pictures = told(choice=NumberChoice("f_measure", 1838, trials))
+    assert "Chosen is 1, the only number whose trials kept what was asked." in text
+    assert "Not feasible: a trial, with two thirds of the records, did not keep what was asked" in text
+    assert "of the best" not in text
+    assert len(pictures) == 3
+
+
+def test_f_measures_on_one_fold_have_an_error():
+    trials = (
+        number_trial(1, 0.5, 1)._replace(error=0.0421),
+        number_trial(2, 0.7, 1, chosen=True)._replace(error=0.0321),
+    )
+    text, _ = told(choice=NumberChoice("f_measure", 1838, trials))
+    assert "one such third. Chosen is the lowest number within one standard error of the best" in text
+    assert "2 0.700 0.032" in text
+
+
+def test_learning_that_failed_is_told_without_figures():
+    text, pictures = told(learning=Learning(0, 0, None, (), "MemoryError"))
+    assert "could not be tried: learning failed (MemoryError)" in text
+    assert "Who always names" not in text
+    assert len(pictures) == 3
+
+
+def test_kept_out_records_that_helped_to_choose_are_mentioned():
+    words_of_it = "The records that were kept out also helped to choose the number of fragments"
+    assert words_of_it in told(choice=CHOICE, learning=LEARNING)[0]
+    assert words_of_it not in told(learning=LEARNING)[0]
+
+
 def test_what_can_be_learnt_is_told_with_a_picture():
     text, pictures = told(learning=LEARNING)
     assert "trained on a trial of this release with 30 % of the records kept out (551 of 1,838)" in text
@@ -259,4 +301,6 @@ def test_one_fragment_is_compared_with_the_table_alone():
     text, _ = told("one", learning=LEARNING._replace(results=results, trained=100, tested=100))
     assert "decision tree 0.510 / 0.620 / 0.630 0.930" in text
     assert "50 % of a sample of 200 records kept out" in text
+    assert "learnt from the table as it is released, and from the table as it is" in text
+    assert "n fragments" not in text.partition("What can be learnt")[2].partition("As it is")[0]
     assert "In one table" not in text

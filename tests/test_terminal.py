@@ -54,3 +54,17 @@ def test_large_numbers_have_separators_and_one_is_not_many(told):
     assert "at least 3,000 records (asked: 2,500)" in text
     assert "fewer than 2,500 rows: the only possible join holds 3,153,062." in text
     assert "1 fragment of 1 feature, each" in told(made_up(["age"], 1))
+
+
+@pytest.mark.parametrize(
+    "untried, words",
+    [
+        ([2, 3], "Trials chose 1 of up to 8 fragments; there was no time for 2, 3."),
+        ([], "Trials chose 1 of up to 8 fragments."),
+    ],
+)
+def test_the_choice_of_the_number_and_want_of_time_are_told(told, untried, words):
+    facts = made_up(["age", "height"], 1)
+    stated = {"chosen": 1, "up_to": 8, "untried": untried}
+    assert words in told(changed(facts, trials_of_fragments=stated))
+    assert "Trials" not in told(facts)

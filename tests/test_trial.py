@@ -231,6 +231,21 @@ def test_learning_from_exact_values_and_from_none(tmp_path):
     assert majority_f(classes_of(store), held) == pytest.approx(share * 2 * share / (1 + share))
 
 
+def test_exact_values_are_learnt_relative_to_the_training_records(tmp_path):
+    table = pd.DataFrame({"group": ["a"] * 30 + ["b"] * 30, "patient": range(60)})
+    table["x"] = np.r_[np.arange(30.0), np.arange(30.0) + 40]
+    table["y"] = np.tile(np.arange(30.0), 2)
+    held = held_out(np.repeat([0, 1], 30), 0.3, 0)
+    reached = []
+    for name, far in (("near", 10.0), ("far", 1e300)):
+        table.loc[held.test[0], "x"] = -far
+        table.loc[held.test[0], "y"] = far
+        store, config = loaded(tmp_path / name, table, fragmentation={"fragments": 2})
+        reached.append(learnt_exactly(store, config, held, ["tree", "neighbours", "forest"]))
+    assert reached[0] == reached[1]
+    assert reached[0]["neighbours"] > 0.9
+
+
 def test_a_trial_learns_from_the_class_counts_after_enforcement(tmp_path, small_table):
     store, config = loaded(tmp_path, small_table, privacy={"enforcement": "naive"})
     held = held_out(classes_of(store), 0.3, 0)

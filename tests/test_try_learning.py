@@ -2,8 +2,11 @@
 
 import duckdb
 import pytest
+from test_release import settings
 from test_trial import loaded
 
+from flows.release import release
+from tasks.read_config import parse_config
 from tasks.reports.report_trials import best_form, read_learning
 from tasks.try_learning import try_learning
 
@@ -47,6 +50,37 @@ def test_a_trial_that_is_not_feasible_does_not_stop_the_release(tried):
     assert learning.results[0].fragmented == learning.results[0].unfragmented == (None,) * 3
     assert best_form(learning.results[0].fragmented) is None
     assert learning.results[0].raw > 0
+
+
+def test_a_failure_does_not_stop_the_release_and_is_not_hidden(tried, monkeypatch):
+    def fail(*_):
+        raise ZeroDivisionError("value 4711")
+
+    monkeypatch.setattr("tasks.try_learning.learnt_exactly", fail)
+    number, learning = tried(evaluation={"learners": ["tree", "forest"]}, fragmentation={"fragments": 1})
+    assert (number, learning.failure) == (2, "ZeroDivisionError")
+    assert (learning.majority, learning.results) == (None, ())
+
+
+def test_a_release_whose_learning_failed_is_published_and_says_so(tmp_path, small_table, monkeypatch):
+    def fail(*_):
+        raise ZeroDivisionError("value 4711")
+
+    monkeypatch.setattr("tasks.try_learning.learnt_exactly", fail)
+    asked = settings(tmp_path, small_table)
+    asked["fragmentation"] = {"fragments": 1}
+    folder = release.fn(parse_config({**asked, "evaluation": {"learners": ["tree"]}}))
+    page = (folder / "report.html").read_text()
+    assert "could not be tried: learning failed (ZeroDivisionError)" in page
+    assert "4711" not in page
+    assert "f_measure" not in (folder / "release.json").read_text()
+
+
+def test_f_measures_have_three_digits(tried):
+    _, learning = tried(evaluation={"learners": ["tree"]}, fragmentation={"fragments": 1})
+    (result,) = learning.results
+    for f in (*result.fragmented, result.raw, learning.majority):
+        assert f == round(f, 3)
 
 
 def test_a_large_table_is_sampled(tried, monkeypatch):

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.config import Privacy
-from tasks.enforcement.within_segments import Present, are_safe, enforce_within_segments
-from tasks.errors import InfeasibleError
+from tasks.enforcement import within_segments
+from tasks.enforcement.within_segments import Present, are_safe, enforce_within_segments, linked_ecs
 
 K = 4
 GRAPH = Privacy(k=K, enforcement="dependency_graph")
@@ -79,10 +79,7 @@ def segmented(draw):
 @settings(deadline=None, max_examples=150)
 def test_every_join_within_a_segment_holds_k_rows_afterwards(family):
     counts, presence = family
-    try:
-        found = enforce_within_segments(GRAPH, counts, presence, seed=0)
-    except InfeasibleError:
-        return
+    found = enforce_within_segments(GRAPH, counts, presence, seed=0)
     for rows in joins_within(found.counts, presence).values():
         assert smallest(rows) >= K
     for before, after, changed in zip(counts, found.counts, found.changed, strict=True):
@@ -94,10 +91,7 @@ def test_every_join_within_a_segment_holds_k_rows_afterwards(family):
 @settings(deadline=None, max_examples=150)
 def test_every_join_within_a_segment_rests_on_k_records_afterwards(family):
     counts, presence = family
-    try:
-        found = enforce_within_segments(RECORDS, counts, presence, seed=0)
-    except InfeasibleError:
-        return
+    found = enforce_within_segments(RECORDS, counts, presence, seed=0)
     for records in records_within(found.counts, presence).values():
         assert smallest(records) >= K
 
@@ -108,6 +102,37 @@ def test_rows_can_be_enough_where_records_are_not():
     assert records_within(counts, together) == {0: [1, 5]}
     assert enforce_within_segments(GRAPH, counts, together, seed=0).changed == (0, 0)
     assert enforce_within_segments(RECORDS, counts, together, seed=0).changed == (1, 0)
+
+
+def two_segments(seed):
+    """Draw fragments of which some ECs have records in both of two segments."""
+    random = np.random.default_rng(seed)
+    held = [random.multinomial(random.integers(K, 3 * K, size=6), [0.5, 0.3, 0.2]) for _ in range(2)]
+    presence = [present({0}, {1}, {0, 1}, {0}, {1}, {0, 1})] * 2
+    return held, presence
+
+
+@pytest.mark.parametrize("guarantee", ["join", "records"])
+def test_segments_that_go_on_changing_each_other_are_made_safe_together(guarantee, monkeypatch):
+    monkeypatch.setattr(within_segments, "ROUNDS", 1)
+    privacy = Privacy.model_construct(k=K, enforcement="min_distortion", guarantee=guarantee, delta=None)
+    for seed in range(8):
+        counts, presence = two_segments(seed)
+        found = enforce_within_segments(privacy, counts, presence, seed=0)
+        within = joins_within if guarantee == "join" else records_within
+        for figures in within(found.counts, presence).values():
+            assert smallest(figures) >= K
+
+
+def test_only_segments_that_common_classes_link_are_made_safe_together():
+    presence = [present({0}, {0, 1}, {1}, {2}, {3}), present({0}, {1}, {2}, {2, 3}, {4})]
+    (linked,) = linked_ecs(presence, [1])
+    assert [ecs.tolist() for ecs in linked] == [[0, 1, 2], [0, 1]]
+    assert [[ecs.tolist() for ecs in both] for both in linked_ecs(presence, [3, 0, 2])] == [
+        [[0, 1, 2], [0, 1]],
+        [[3, 4], [2, 3]],
+    ]
+    assert not list(linked_ecs(presence, []))
 
 
 @given(segmented())

@@ -52,6 +52,7 @@ def statements(promises: Promises, evidence: Evidence) -> tuple[Statement, ...]:
         pairs += _of_segments(promises.within_segments, shown.within_segments)
     if promises.within_segments is not None:
         pairs += _of_values_in_files(promises.within_segments, promises.class_attribute, evidence)
+        pairs += _of_classes_in_files(promises.within_segments, evidence)
     return tuple(Statement(name, stated, found) for name, stated, found in pairs if stated is not None)
 
 
@@ -95,6 +96,24 @@ def _of_values_in_files(
         in_files = _smallest(tuple(held.get(column, [None])))
         found = None if level is None or in_files is None else min(level, in_files)
         yield f"{name} beside those in the files, {column}", level, found
+
+
+def _of_classes_in_files(
+    stated: WithinSegments, evidence: Evidence
+) -> Iterator[tuple[str, float | None, float | None]]:
+    """Yield the stated rows and records of joins; those found are the same, or the most possible if fewer.
+
+    Any join has a join of two of its equivalence classes beside it, with no more rows than their sizes
+    multiplied; it rests on no more records than the smaller one has.
+    """
+    largest = sorted(max(fragment.csv.class_sizes.tolist(), default=0) for fragment in evidence.fragments)
+    known = all(len(fragment.csv.class_sizes) for fragment in evidence.fragments)
+    for name, figure, most in (
+        ("rows", stated.at_least, largest[-1] * largest[-2]),
+        ("records", stated.records, largest[-2]),
+    ):
+        found = min(figure, most) if known and figure is not None else None
+        yield f"{name} within segments beside the classes in the files", figure, found
 
 
 def finding(promises: Promises, evidence: Evidence) -> Finding:

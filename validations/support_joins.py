@@ -32,6 +32,15 @@ MOST_VALUES = 63
 BLOCK = 1_000_000
 """Pairs of parts that are joined at once."""
 
+MOST_SETS = 1_000_000
+"""Most sets of class values that can be in common."""
+
+SORTING = 20
+"""Comparisons that take as long as sorting one set among others."""
+
+LOOKING = 20_000
+"""Comparisons that take as long as looking for the parts of one fragment, however few."""
+
 STEP = 512
 """Parts that are held against those kept at once."""
 
@@ -99,7 +108,7 @@ def smallest_by_support(fragments: Sequence[Counts], cap: int) -> int:
     smallest_type = np.min_scalar_type(int(bits.sum()))
     masks = [((counts > 0).astype(np.int64) @ bits).astype(smallest_type) for counts in fragments]
     for common in _common_supports(masks, effort):
-        effort.spend(sum(map(len, masks)))
+        effort.spend(sum(LOOKING + len(mask) for mask in masks))
         within = np.flatnonzero(bits & common)
         every = [
             _parts(counts, mask, common, within, cap) for counts, mask in zip(fragments, masks, strict=True)
@@ -113,11 +122,23 @@ def _common_supports(masks: Sequence[Masks], effort: Effort) -> Iterator[int]:
     partial, found = np.unique(masks[0]), masks[0][:0]
     for mask in masks[1:]:
         own = np.unique(mask)
-        effort.spend(len(partial) * len(own))
-        met = [np.unique(partial & each) for each in own]
-        found = np.unique(np.concatenate([found, *met]))
-        partial = np.unique(np.concatenate([partial, own, *met]))
+        met = mask[:0]
+        step = max(1, BLOCK // len(partial))
+        for start in range(0, len(own), step):
+            both = partial[:, None] & own[start : start + step]
+            met = _united([met, both.ravel()], effort)
+        found = _united([found, met], effort)
+        partial = _united([partial, own, met], effort)
     yield from found[found > 0].tolist()
+
+
+def _united(sets: Sequence[Masks], effort: Effort) -> Masks:
+    """Return the different sets among some, or raise TooCostlyError if they are more than `MOST_SETS`."""
+    effort.spend(SORTING * sum(map(len, sets)))
+    different = np.unique(np.concatenate(sets))
+    if len(different) > MOST_SETS:
+        raise TooCostlyError(f"more than {MOST_SETS:,} sets of class values can be in common")
+    return different
 
 
 def _parts(counts: Counts, mask: Masks, common: int, within: Places, cap: int) -> Parts:

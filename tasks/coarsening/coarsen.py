@@ -13,13 +13,19 @@ from tasks.coarsening.groups import Groups
 from tasks.coarsening.held import Promise
 from tasks.coarsening.larger_unsafe import larger_unsafe
 from tasks.coarsening.mend_groups import apart, best_merges, mend
+from tasks.coarsening.move_ecs import move_ecs
 from tasks.coarsening.unsafe_choices import unsafe_choices, unsafe_pairs
 from tasks.config import Guarantee
 from tasks.joins.class_join import Counts, Indices
 from tasks.partitions.regions import Regions, unite_same
 
-TRIALS = 1500
-DEARER = 3  # trials under the record condition, which take longer and are fewer
+ROUNDS = 16  # of trials, then moves: fewer and longer ones where there are more sets of fragments
+TRIALS = {
+    "join": 1200,
+    "records": 8000,
+}  # for each set of fragments: the more there are, the longer one takes
+MOVES = 4400  # for each fragment
+MOVES_WORK = 4  # how many times the work of the trials they may take, at about ECs squared each
 WORK = 60_000_000
 NEIGHBOURS = 0.8  # share of trials that dissolve groups that are near each other
 DISSOLVED = 5  # groups in a trial, at most
@@ -35,7 +41,8 @@ def coarsen(
     """Merge ECs until every choice of any fragments keeps what the guarantee promises.
 
     ECs are merged where this mends most for the information it loses. Then, again and again, some merged
-    ECs are dissolved and mended otherwise, and what loses less is kept.
+    ECs are dissolved and mended otherwise, and what loses less is kept. Under the guarantee "join", single
+    ECs also move between merged ones, see `tasks.coarsening.move_ecs`.
 
     Parameters
     ----------
@@ -48,7 +55,7 @@ def coarsen(
     guarantee
         What joins must hold.
     work
-        How much the trials may take: the numbers of ECs, class values and sets of fragments, multiplied.
+        How much the search may take: the numbers of ECs, class values and sets of fragments, multiplied.
 
     Returns
     -------
@@ -116,16 +123,30 @@ def _search(groups: Groups, promise: Promise, work: int) -> Groups:
     if groups.loss() == start:
         return groups
     noise = np.random.default_rng(0)
-    best = current = groups
-    most = TRIALS if promise.guarantee == "join" else TRIALS // DEARER
-    trials = min(most, work // (groups.counts.size * 2**groups.number))
+    trials = min(TRIALS[promise.guarantee] >> groups.number, work // (groups.counts.size << groups.number))
+    moves = min(MOVES // groups.number, MOVES_WORK * work // len(groups.labels) ** 2)
+    rounds = max(ROUNDS >> groups.number, 1)
+    best = groups
+    for _ in range(rounds):
+        found = _try_otherwise(best, promise, trials // rounds, WARMTH * (best.loss() - start), noise)
+        if promise.guarantee == "join":
+            found = move_ecs(found, promise, moves // rounds, noise)
+        _make_safe(found, promise)
+        best = min(best, found, key=Groups.loss)
+    return best
+
+
+def _try_otherwise(
+    groups: Groups, promise: Promise, trials: int, warmth: float, noise: np.random.Generator
+) -> Groups:
+    """Dissolve some groups and mend them otherwise, again and again; return the best found."""
+    best = current = groups.copy()
     for left in np.linspace(1, 0, trials):
-        warmth = WARMTH * (best.loss() - start) * left
-        trial = _tried(current, promise, current.loss() + warmth * noise.exponential(), noise)
+        most = current.loss() + warmth * left * noise.exponential()
+        trial = _tried(current, promise, most, noise)
         if trial is not None:
             current = trial
             best = min(best, trial, key=Groups.loss)
-    _make_safe(best, promise)
     return best
 
 

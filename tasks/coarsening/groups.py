@@ -26,6 +26,8 @@ class Groups:
     counts : float64 ndarray of shape (ECs + 1, class values)
         Class counts of each group, 0 in a row that calls none. The last row stands in choices for a
         fragment that has no part in them.
+    ec_counts, ec_shapes
+        The same of each EC by itself.
     shapes, losses, added
         For each fragment: what groups cover, the loss of each, and the loss that merging any two of them
         adds (None in a large fragment).
@@ -36,15 +38,15 @@ class Groups:
         self.fragments = np.repeat(np.arange(len(counts)), sizes)
         self.labels = np.arange(len(self.fragments))
         last = np.full((1, counts[0].shape[1]), absent)
-        self._ecs = np.concatenate([*counts, last]).astype(np.float64)
-        self.counts = self._ecs.copy()
+        self.ec_counts = np.concatenate([*counts, last]).astype(np.float64)
+        self.counts = self.ec_counts.copy()
         self._starts = np.cumsum([0, *sizes])
         cells = int(counts[0].sum()) * sum(len(features) for features in regions)
-        self._ec_shapes = [
+        self.ec_shapes = [
             Shapes(features, fragment.sum(axis=1) / cells)
             for features, fragment in zip(regions, counts, strict=True)
         ]
-        self.shapes = [shapes.copy() for shapes in self._ec_shapes]
+        self.shapes = [shapes.copy() for shapes in self.ec_shapes]
         self.losses = [shapes.losses() for shapes in self.shapes]
         self.added = [
             self._added_losses(fragment, np.arange(size)) if size <= FEW else None
@@ -148,10 +150,27 @@ class Groups:
         fragment = int(self.fragments[ecs[0]])
         places = ecs - self.start(fragment)
         self.labels[ecs] = ecs
-        self.counts[ecs] = self._ecs[ecs]
-        self.shapes[fragment].reset(places, self._ec_shapes[fragment])
+        self.counts[ecs] = self.ec_counts[ecs]
+        self.shapes[fragment].reset(places, self.ec_shapes[fragment])
         self._measure(fragment, places, places[:0])
         return ecs
+
+    def move(self, ec: int, group: int) -> Indices:
+        """Move an EC into another group, or into its own (-1); return the groups concerned."""
+        old, fragment = self.labels[ec], int(self.fragments[ec])
+        left = np.setdiff1d(np.flatnonzero(self.labels == old), ec)
+        self.labels[left] = left[:1]
+        self.labels[ec] = ec if group < 0 else group
+        concerned = np.unique([old, ec, self.labels[ec], *left[:1]])
+        for name in concerned.tolist():
+            members = np.flatnonzero(self.labels == name)
+            self.counts[name] = self.ec_counts[members].sum(axis=0)
+            places = members - self.start(fragment)
+            self.shapes[fragment].cover(name - self.start(fragment), places, self.ec_shapes[fragment])
+        alive = self.counts[concerned].any(axis=1)
+        places = concerned - self.start(fragment)
+        self._measure(fragment, places[alive], places[~alive])
+        return concerned
 
     def _alive(self, fragment: int) -> Booleans:
         return np.asarray(self.counts[self._starts[fragment] : self._starts[fragment + 1]].any(axis=1))
@@ -167,7 +186,9 @@ class Groups:
     def _added_losses(self, fragment: int, places: Indices) -> Floats:
         """Return the loss that merging some groups with every other one adds."""
         losses = self.losses[fragment]
-        added = self.shapes[fragment].united_losses(places) - losses[places, None] - losses
+        added = (
+            self.shapes[fragment].united_losses(places, self.shapes[fragment]) - losses[places, None] - losses
+        )
         added[:, ~self._alive(fragment)] = np.inf
         added[np.arange(len(places)), places] = np.inf
         return added

@@ -64,6 +64,26 @@ class Shapes:
         self.lower[classes], self.upper[classes] = to.lower[classes], to.upper[classes]
         self.sets[classes], self.records[classes] = to.sets[classes], to.records[classes]
 
+    def cover(self, group: int, classes: Indices, of: "Shapes") -> None:
+        """Let one class cover and weigh what some classes of other shapes do together; none: nothing."""
+        if len(classes):
+            self.lower[group], self.upper[group] = (
+                of.lower[classes].min(axis=0),
+                of.upper[classes].max(axis=0),
+            )
+            self.sets[group] = of.sets[classes].max(axis=0)
+        self.records[group] = of.records[classes].sum()
+
+    def losses_without_each(self, classes: Indices) -> Floats:
+        """Return the loss that some classes have together without each of them in turn."""
+        if len(classes) == 1:
+            return np.zeros(1)
+        others = np.array([np.delete(classes, left) for left in range(len(classes))])
+        rest = copy(self)
+        rest.lower, rest.upper = self.lower[others].min(axis=1), self.upper[others].max(axis=1)
+        rest.sets, rest.records = self.sets[others].max(axis=1), self.records[others].sum(axis=1)
+        return rest.losses()
+
     def losses(self) -> Floats:
         """Return each class's information loss, summed over features, times its weight."""
         spans: Floats = np.minimum(self.upper - self.lower, 1).sum(axis=1)
@@ -71,19 +91,18 @@ class Shapes:
             spans += (self.sets[:, feature].sum(axis=1) - 1) / others
         return np.asarray(spans * self.records)
 
-    def united_losses(self, classes: Indices) -> Floats:
-        """Return the loss of some classes if each is united with every class, shape (classes, E)."""
-        spans = np.zeros((len(classes), len(self.records)))
-        for block in blocks_of(len(classes), self.lower.size):
-            upper = np.maximum(self.upper[classes[block], None], self.upper)
-            lower = np.minimum(self.lower[classes[block], None], self.lower)
+    def united_losses(self, classes: Indices, of: "Shapes") -> Floats:
+        """Return the loss of some classes if each is united with every class of some shapes, (classes, E)."""
+        spans = np.zeros((len(classes), len(of.records)))
+        for block in blocks_of(len(classes), of.lower.size):
+            upper = np.maximum(self.upper[classes[block], None], of.upper)
+            lower = np.minimum(self.lower[classes[block], None], of.lower)
             spans[block] = np.minimum(upper - lower, 1).sum(axis=2)
         for feature, others in self._features:
-            sets = self.sets[:, feature]
-            sizes = sets.sum(axis=1)
-            common = sets[classes] @ sets.T
-            spans += (sizes[classes, None] + sizes - common - 1) / others
-        return np.asarray(spans * (self.records[classes, None] + self.records))
+            ours, theirs = self.sets[classes, feature], of.sets[:, feature]
+            sizes = ours.sum(axis=1)[:, None] + theirs.sum(axis=1)
+            spans += (sizes - ours @ theirs.T - 1) / others
+        return np.asarray(spans * (self.records[classes, None] + of.records))
 
 
 def _lower(region: NumericRegions) -> Floats:

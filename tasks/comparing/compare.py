@@ -12,6 +12,7 @@ Split = Literal["median", "infogain"]
 
 NUMBERS = (1, 2, 4, 8)
 DELTA = 0.5
+FAILED = "failed, details in the private workspace"
 QUICK_RECORDS = 10_000
 LEARNERS: tuple[Learner, ...] = ("tree", "neighbours")
 
@@ -23,6 +24,19 @@ class Variant(NamedTuple):
     guarantee: Guarantee
     split: Split
     fragments: int
+
+    @property
+    def keeps_records(self) -> bool:
+        """Whether joins rest on k records of each equivalence class; one fragment is never joined."""
+        return self.guarantee == "records" or self.fragments == 1
+
+    @property
+    def of_any_strategy(self) -> bool:
+        """Whether it stands for other strategies too: one fragment has no joins, so that they do nothing.
+
+        All but delta_selectivity, which publishes class values once per equivalence class even so.
+        """
+        return self.fragments == 1 and self.strategy != "delta_selectivity"
 
 
 class Scope(NamedTuple):
@@ -97,7 +111,7 @@ class Recommendation(NamedTuple):
     able
         How many variants keep what is asked.
     stronger
-        What is recommended among those that promise records, if the chosen one promises joins only.
+        What is recommended among those that keep "records", if the chosen one keeps joins only.
     """
 
     chosen: Tried
@@ -209,12 +223,17 @@ def delta_of(config: Config, variant: Variant) -> float | None:
 
 def configured(comparison: Comparison) -> Tried | None:
     """Return what came of the configuration as it stands; None if it was not tried."""
-    config = comparison.config
-    wanted = (config.anonymization.split, config.fragmentation.fragments)
-    means = (config.privacy.enforcement, config.privacy.guarantee)
-    for one in comparison.tried:
-        variant = one.variant
-        same_cuts = (variant.split, variant.fragments) == wanted
-        if same_cuts and (variant.fragments == 1 or (variant.strategy, variant.guarantee) == means):
-            return one
-    return None
+    config, fragments = comparison.config, comparison.config.fragmentation.fragments
+    if fragments == "auto":
+        return None
+    privacy = config.privacy
+    now = Variant(privacy.enforcement, privacy.guarantee, config.anonymization.split, fragments)
+    return next((one for one in comparison.tried if _same(one.variant, now)), None)
+
+
+def _same(one: Variant, other: Variant) -> bool:
+    """Tell whether two variants make the same release."""
+    if one.fragments == other.fragments == 1:
+        strategies_agree = one.of_any_strategy == other.of_any_strategy
+        return strategies_agree and one.split == other.split
+    return one == other

@@ -8,11 +8,13 @@ from pathlib import Path
 
 from tasks.comparing.compare import Comparison, Tried
 from tasks.comparing.compare_picture import comparison_picture
-from tasks.comparing.compare_words import recommendation_in_words, settings_in_toml
+from tasks.comparing.compare_words import recommendation_in_words
 from tasks.comparing.recommend import barred
 from tasks.config import Config
 from tasks.errors import ConfigurationError
 from tasks.learning.learn import FORMS
+from tasks.publish import LATEST
+from tasks.reports.manifest import MANIFEST
 from tasks.trials.trial import TOTAL
 
 FIGURES, PICTURE, WORDS = "compare.csv", "compare", "compare.txt"
@@ -20,32 +22,54 @@ FIGURES, PICTURE, WORDS = "compare.csv", "compare", "compare.txt"
 
 @contextmanager
 def comparison_folder(config: Config, folder: Path) -> Iterator[Path]:
-    """Make the folder of a comparison before any work, and leave none that is empty.
+    """Make the folder of a comparison before any work; what was made and stays empty is removed.
 
     Raises
     ------
     ConfigurationError
-        If it lies within the published folders, or cannot be made.
+        If it lies among published folders, or cannot be made.
     """
-    published = (config.output.directory / config.output.name).resolve()
-    if published in (folder.resolve(), *folder.resolve().parents):
+    place = folder.resolve()
+    if _is_among_releases(config, place):
         raise ConfigurationError(
-            f"{folder}: lies among the published releases, where a comparison must not be: give another --out"
+            f"{folder}: lies among published releases, where a comparison must not be: give another --out"
         )
+    made = [part for part in (place, *place.parents) if not part.exists()]
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        folder.mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise ConfigurationError(f"{error.filename}: cannot be made ({error.strerror})") from None
-    try:
+        _make(place)
         yield folder
     finally:
-        with suppress(OSError):
-            folder.rmdir()  # unless it holds something
+        for part in made:
+            with suppress(OSError):
+                part.rmdir()  # unless it holds something
 
 
-def write_comparison(comparison: Comparison, folder: Path) -> None:
+def _is_among_releases(config: Config, place: Path) -> bool:
+    """Tell whether a folder is where this configuration publishes, or within what any has published."""
+    around = (place, *place.parents)
+    published = any((part / MANIFEST).exists() or (part / LATEST).is_symlink() for part in around)
+    return published or config.output.directory.resolve() in around
+
+
+def _make(place: Path) -> None:
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(f"{error.filename}: cannot be made ({error.strerror})") from None
+
+
+def write_comparison(comparison: Comparison, folder: Path, advice: str) -> None:
     """Write the figures, the picture and the recommendation; earlier ones of these names are replaced.
+
+    Parameters
+    ----------
+    comparison
+        What was found.
+    folder
+        Where the files go.
+    advice
+        How to release what is recommended, to stand below the recommendation.
 
     Raises
     ------
@@ -53,10 +77,9 @@ def write_comparison(comparison: Comparison, folder: Path) -> None:
         If the folder cannot be written.
     """
     words = "\n".join(recommendation_in_words(comparison))
-    settings = settings_in_toml(comparison)
     files = {
         FIGURES: figures_as_csv(comparison).encode(),
-        WORDS: f"{words}\n\n{settings}".encode(),
+        WORDS: f"{words}\n\n{advice}".encode(),
         f"{PICTURE}.png": comparison_picture(comparison, "png"),
         f"{PICTURE}.svg": comparison_picture(comparison, "svg"),
     }

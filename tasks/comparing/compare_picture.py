@@ -29,6 +29,7 @@ SHAPES: dict[Strategy, str] = {
 }
 SHADES: dict[Split, str] = {"median": "#9fc9e8", "infogain": "#0b3c66"}
 ON_SHADES: dict[Split, str] = {"median": INK, "infogain": "white"}
+EDGE = 0.25
 SIZE, WIDTH, HEIGHT, DPI = 110, 9.0, 5.2, 160
 
 Cost = Callable[[Trial], float]
@@ -50,6 +51,14 @@ def comparison_picture(comparison: Comparison, form: Literal["png", "svg"]) -> b
         The file; the same figures give the same bytes.
     """
     content = io.BytesIO()
+    metadata = {"Date": None} if form == "svg" else {"Software": None}
+    with mpl.rc_context(STYLE):
+        comparison_figure(comparison).savefig(content, format=form, dpi=DPI, metadata=metadata)
+    return content.getvalue()
+
+
+def comparison_figure(comparison: Comparison) -> Figure:
+    """Return the picture before it is written as a file."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
         left, right = figure.subplots(1, 2, sharey=True)
@@ -58,12 +67,11 @@ def comparison_picture(comparison: Comparison, form: Literal["png", "svg"]) -> b
         left.set_ylabel(f"mean weighted F-measure of {' and '.join(comparison.learners)}")
         figure.suptitle("number in a mark: fragments", fontsize=8, x=0.99, ha="right")
         figure.legend(handles=_legend(), loc="outside lower center", ncols=5, fontsize=8)
-        metadata = {"Date": None} if form == "svg" else {"Software": None}
-        figure.savefig(content, format=form, dpi=DPI, metadata=metadata)
-    return content.getvalue()
+    return figure
 
 
 def _draw(axes: Axes, comparison: Comparison, cost: Cost, label: str) -> None:
+    axes.margins(0.14)
     _draw_references(axes, comparison)
     for one in comparison.tried:
         if one.trial is not None:
@@ -78,14 +86,22 @@ def _draw(axes: Axes, comparison: Comparison, cost: Cost, label: str) -> None:
             place,
             xytext=(0, 15),
             textcoords="offset points",
-            ha="center",
+            ha=_beside_the_edge(axes, place[0]),
             fontweight="bold",
             zorder=61,
         )
     axes.set_xlabel(label)
-    axes.margins(0.14)
     axes.grid(axis="both", color=GRID)
     axes.set_axisbelow(True)
+
+
+def _beside_the_edge(axes: Axes, x: float) -> Literal["left", "center", "right"]:
+    """Return the alignment of a label that keeps it from crossing an edge of the axes."""
+    left, right = axes.get_xlim()
+    share = (x - left) / (right - left)
+    if share < EDGE:
+        return "left"
+    return "right" if share > 1 - EDGE else "center"
 
 
 def _draw_references(axes: Axes, comparison: Comparison) -> None:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tasks.comparing.compare import References, Tried, Variant, varied
+from tasks.comparing.compare import FAILED, References, Tried, Variant, varied
 from tasks.config import Config, Learner
-from tasks.errors import ConfigurationError, InfeasibleError
+from tasks.errors import ConfigurationError, InfeasibleError, StepError
 from tasks.joins.safe_joins import promise_holds
 from tasks.steps import Step, step
 from tasks.store import open_store
@@ -65,10 +65,26 @@ def measure_references(store: Path, config: Config, held: Held, learners: Sequen
     return References(learnt_exactly(store, config, held, learners), majority_f(classes, held))
 
 
+def _try_variant(
+    store: Path, variant: Variant, kept: Kept, config: Config, learners: Sequence[Learner]
+) -> Tried:
+    try:
+        settings = varied(config, variant)
+        trial = try_release(store, kept.prepared, settings, kept.held, learners)
+    except (ConfigurationError, InfeasibleError) as error:
+        return Tried(variant, None, None, _in_short(str(error)))
+    return Tried(variant, trial, promise_holds(kept.prepared, settings))
+
+
+attempt = Step("try a variant", _try_variant)
+
+
 def try_variant(
     store: Path, variant: Variant, kept: Kept, config: Config, learners: Sequence[Learner]
 ) -> Tried:
     """Release the training records as a variant says, see whether joins are safe, and learn from it.
+
+    A failure that nobody foresaw costs this variant alone; its text goes to the workspace's error log.
 
     Parameters
     ----------
@@ -84,11 +100,9 @@ def try_variant(
         What to evaluate.
     """
     try:
-        settings = varied(config, variant)
-        trial = try_release(store, kept.prepared, settings, kept.held, learners)
-    except (ConfigurationError, InfeasibleError) as error:
-        return Tried(variant, None, None, _in_short(str(error)))
-    return Tried(variant, trial, promise_holds(kept.prepared, settings))
+        return attempt.guarded(store, variant, kept, config, learners)
+    except StepError:
+        return Tried(variant, None, None, FAILED)
 
 
 def _in_short(message: str) -> str:

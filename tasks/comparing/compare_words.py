@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from tasks.comparing.compare import Comparison, Recommendation, Tried, Variant, configured, delta_of
+from tasks.comparing.compare import FAILED, Comparison, Recommendation, Tried, Variant, configured
 from tasks.comparing.recommend import barred, f_of, figures, mean_f
-from tasks.errors import InfeasibleError
+from tasks.errors import InfeasibleError, StepError
 from tasks.trials.trial import TOTAL, Trial
 
 Row = tuple[str, ...]
@@ -60,9 +60,13 @@ def in_words(variant: Variant) -> str:
     'coarsen with guarantee records, infogain splits and 4 fragments'
     >>> in_words(Variant("none", "join", "median", 1))
     'median splits and 1 fragment'
+    >>> in_words(Variant("delta_selectivity", "join", "median", 1))
+    'delta_selectivity with median splits and 1 fragment'
     """
-    if variant.fragments == 1:
+    if variant.of_any_strategy:
         return f"{variant.split} splits and 1 fragment"
+    if variant.fragments == 1:
+        return f"{variant.strategy} with {variant.split} splits and 1 fragment"
     return (
         f"{variant.strategy} with guarantee {variant.guarantee}, {variant.split} splits "
         f"and {variant.fragments} fragments"
@@ -70,9 +74,9 @@ def in_words(variant: Variant) -> str:
 
 
 def _names(variant: Variant) -> Row:
-    if variant.fragments == 1:
-        return ("any", "any", variant.split, "1")
-    return (variant.strategy, variant.guarantee, variant.split, str(variant.fragments))
+    strategy = "any" if variant.of_any_strategy else variant.strategy
+    guarantee = "any" if variant.fragments == 1 else variant.guarantee
+    return (strategy, guarantee, variant.split, str(variant.fragments))
 
 
 def _truth(one: Tried) -> str:
@@ -115,9 +119,13 @@ def require_recommendation(comparison: Comparison) -> None:
     ------
     InfeasibleError
         If nothing that was tried keeps what is asked.
+    StepError
+        If that may be for want of a variant that failed.
     """
     if comparison.recommendation is None:
-        raise InfeasibleError(f"{NONE_KEEPS}: {reasons(comparison)}")
+        failed = any(one.refusal == FAILED for one in comparison.tried)
+        kind = StepError if failed else InfeasibleError
+        raise kind(f"{NONE_KEEPS}: {reasons(comparison)}")
 
 
 def reasons(comparison: Comparison) -> str:
@@ -137,7 +145,7 @@ def _weighed(comparison: Comparison, found: Recommendation) -> str:
 def _costs_least(found: Recommendation) -> str:
     if found.chosen is found.best:
         return f"It is the recommended one: {_costs(found.chosen)}."
-    return f"Within that error, the recommended variant costs least: {_costs(found.chosen)}."
+    return f"Within that error, the recommended one costs least, in whole percent: {_costs(found.chosen)}."
 
 
 def _costs(one: Tried) -> str:
@@ -169,7 +177,7 @@ def _beside(comparison: Comparison, found: Recommendation) -> list[str]:
 
 def _records_cost(found: Recommendation) -> list[str]:
     """Return what the stronger guarantee would cost, if it is not what is recommended anyway."""
-    if found.chosen.variant.guarantee == "records" or found.chosen.variant.fragments == 1:
+    if found.chosen.variant.keeps_records:
         return []
     if found.stronger is None:
         return ['No variant was tried that keeps guarantee = "records".']
@@ -182,26 +190,3 @@ def _found_on(comparison: Comparison) -> str:
         f"Found on {comparison.testing:,} records that were kept out, from trials with the other "
         f"{comparison.training:,}; a release of all records will differ a little."
     )
-
-
-def settings_in_toml(comparison: Comparison) -> str:
-    """Return the lines of a configuration that the recommended variant needs; empty if there is none."""
-    found = comparison.recommendation
-    if found is None:
-        return ""
-    variant, privacy = found.chosen.variant, comparison.config.privacy
-    delta = delta_of(comparison.config, variant)
-    lines = [
-        "[privacy]",
-        f'guarantee = "{variant.guarantee}"',
-        f'enforcement = "{variant.strategy}"',
-        *([f"delta = {delta}"] if delta is not None else []),
-        *(["# without delta"] if delta is None and privacy.delta is not None else []),
-        "",
-        "[fragmentation]",
-        f"fragments = {variant.fragments}",
-        "",
-        "[anonymization]",
-        f'split = "{variant.split}"',
-    ]
-    return "\n".join(lines) + "\n"

@@ -6,6 +6,7 @@ from math import sqrt
 from tasks.comparing.compare import Recommendation, Tried, Variant
 from tasks.config import Config, Learner
 from tasks.learning.learn import FORMS
+from tasks.trials.limits import beyond_limits
 from tasks.trials.trial import Trial
 
 
@@ -51,29 +52,20 @@ def barred(one: Tried, config: Config) -> str:
         return "too many joins to be checked"
     if not one.holds:
         return "the promise does not hold"
-    return _beyond_limits(one.trial, config)
+    return beyond_limits(one.trial, config.limits)
 
 
 def _promises_less(variant: Variant, config: Config) -> bool:
     selectivity = variant.strategy == "delta_selectivity" != config.privacy.enforcement
-    return selectivity or (variant.guarantee == "join" != config.privacy.guarantee)
-
-
-def _beyond_limits(trial: Trial, config: Config) -> str:
-    limits = config.limits
-    if limits.max_information_loss is not None and trial.information_loss > limits.max_information_loss:
-        return "above limits.max_information_loss"
-    if limits.max_changed_class_values is not None and trial.changed > limits.max_changed_class_values:
-        return "above limits.max_changed_class_values"
-    return ""
+    return selectivity or (config.privacy.guarantee == "records" and not variant.keeps_records)
 
 
 def recommend(tried: Sequence[Tried], config: Config, testing: int) -> Recommendation | None:
     """Return the variant to take (the rule of docs/comparing.md), or None if none keeps what is asked.
 
     Of those that do, the highest mean F-measure counts, and all within one standard error of it. Among
-    these: the fewest changed class values (in whole percent), then the fewest fragments, then the stronger
-    guarantee, then the least information loss, then what was tried first.
+    these: the fewest changed class values, then the least information loss (both in whole percent), then
+    the fewest fragments, then the stronger guarantee, then what was tried first.
 
     Parameters
     ----------
@@ -92,8 +84,8 @@ def recommend(tried: Sequence[Tried], config: Config, testing: int) -> Recommend
     near = [one for one in able if _f(one) >= _f(best) - error]
     chosen = min(near, key=_cost)
     stronger = None
-    if chosen.variant.guarantee == "join" and chosen.variant.fragments > 1:
-        records = recommend([one for one in able if one.variant.guarantee == "records"], config, testing)
+    if not chosen.variant.keeps_records:
+        records = recommend([one for one in able if one.variant.keeps_records], config, testing)
         stronger = records and records.chosen
     return Recommendation(chosen, best, error, len(able), stronger)
 
@@ -102,9 +94,10 @@ def _f(one: Tried) -> float:
     return mean_f(figures(one))
 
 
-def _cost(one: Tried) -> tuple[float, int, bool, float]:
+def _cost(one: Tried) -> tuple[float, float, int, bool]:
     trial, variant = figures(one), one.variant
-    return round(trial.changed, 2), variant.fragments, variant.guarantee != "records", trial.information_loss
+    changed, loss = round(trial.changed, 2), round(trial.information_loss, 2)
+    return changed, loss, variant.fragments, not variant.keeps_records
 
 
 def figures(one: Tried) -> Trial:

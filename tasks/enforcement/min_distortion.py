@@ -18,11 +18,11 @@ from tasks.enforcement.nested_supports import nested_supports
 from tasks.enforcement.penalised_search import PenalisedSearch
 from tasks.enforcement.take_back import take_back
 from tasks.errors import InfeasibleError
-from tasks.joins.class_join import Counts, Distinct
+from tasks.joins.class_join import Booleans, Counts, Distinct, smallest_records
 from tasks.joins.record_witnesses import record_witnesses
 from tasks.joins.violating_joins import witnesses
 
-SEARCHED_ECS = 2000  # with several class values; more are not searched
+SEARCHED_ECS = 2000  # that can move; more are not searched
 EXACT_RECORDS = 2**24  # of one EC; from here on single precision is not enough
 WORK: dict[Guarantee, int] = {"join": 200_000_000, "records": 40_000_000}  # candidates tried against ECs
 MOST_WORK = 600_000_000
@@ -63,12 +63,12 @@ def min_distortion(counts: Sequence[Counts], k: int, guarantee: Guarantee) -> tu
     nested = nested_supports(counts, k, guarantee)
     options = [nested]
     largest = max(int(fragment.sum(axis=1).max()) for fragment in counts)
-    mixed = sum(int(((fragment > 0).sum(axis=1) > 1).sum()) for fragment in counts)
     if guarantee == "join":
         options.append(least_counts(counts, k))
         if largest < EXACT_RECORDS:
             options = [take_back(counts, option, k) for option in options]
-    if mixed <= SEARCHED_ECS and largest < EXACT_RECORDS:
+    moving = _can_move(np.concatenate(counts), guarantee)
+    if moving.sum() <= SEARCHED_ECS and largest < EXACT_RECORDS:
         found = _Enforcement(counts, options[-1], k, guarantee).run()
         if found is not None:
             options.append(take_back(counts, found, k) if guarantee == "join" else found)
@@ -85,16 +85,18 @@ class _Enforcement:
         self.before, self.k, self.guarantee = np.concatenate(counts), k, guarantee
         self.starts = np.cumsum([0, *map(len, counts)])
         fragments = np.repeat(np.arange(len(counts)), np.diff(self.starts))
-        several = (self.before > 0).sum(axis=1) > 1
-        self.moving = np.flatnonzero(several | (guarantee == "records"))
-        self.number = np.cumsum(several | (guarantee == "records")) - 1
+        can_move = _can_move(self.before, guarantee)
+        self.moving, self.number = np.flatnonzero(can_move), np.cumsum(can_move) - 1
+        self.cells = np.ix_(self.moving, np.flatnonzero(self.before.any(axis=0)))
         self.most = MOST_WORK if guarantee == "join" else WORK["records"]
-        before, now = self.before[self.moving], np.concatenate(start)[self.moving]
+        before, now = self.before[self.cells], np.concatenate(start)[self.cells]
         self.search = PenalisedSearch(before, now, fragments[self.moving], k, guarantee)
 
     def run(self) -> tuple[Counts, ...] | None:
         """Search until the work is done, and return the best valid class counts found, if any."""
         best, fewest, tried = None, np.inf, 0
+        if not self.search.start(self.most):
+            return None
         while self.search.work < (self.most if best is None else WORK[self.guarantee]) and tried < PATIENCE:
             self.search.descend(self.most)
             if self.search.raise_prices():
@@ -102,8 +104,9 @@ class _Enforcement:
             if self.search.changed < fewest:
                 state = self._state()
                 if larger := self._larger(state):
-                    self.search.learn(larger[:: -(-len(larger) // LEARNT_AT_ONCE)])
-                    continue
+                    if self.search.learn(larger[:: -(-len(larger) // LEARNT_AT_ONCE)]):
+                        continue
+                    break
                 best, fewest, tried = state, self.search.changed, 0
             tried += 1
             self.search.lower_prices()
@@ -111,7 +114,7 @@ class _Enforcement:
 
     def _state(self) -> tuple[Counts, ...]:
         after = self.before.copy()
-        after[self.moving] = self.search.now[:-1]
+        after[self.cells] = self.search.now[:-1]
         return tuple(np.split(after, self.starts[1:-1]))
 
     def _larger(self, state: Sequence[Counts]) -> list[list[int]]:
@@ -122,10 +125,16 @@ class _Enforcement:
         return [[int(self.number[self.starts[i] + ec]) for i, ec in members] for members in found]
 
 
+def _can_move(counts: Counts, guarantee: Guarantee) -> Booleans:
+    """Return which ECs the search moves: for joins, those of one class value are safe with any other."""
+    return np.asarray(((counts > 0).sum(axis=1) > 1) | (guarantee == "records"))
+
+
 def _violates(counts: Sequence[Counts], k: int, guarantee: Guarantee) -> bool:
     """Return whether any choice, over every subset of fragments, violates the guarantee."""
     if guarantee == "records":
-        return any(True for _ in record_witnesses(counts, k))
+        fewest = smallest_records(counts)
+        return fewest is not None and fewest < k
     return any(True for _ in witnesses([Distinct.of(fragment) for fragment in counts], k))
 
 

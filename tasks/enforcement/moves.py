@@ -20,6 +20,7 @@ class Moves:
     """
 
     def __init__(self, values: int) -> None:
+        self._values = values
         source, target = np.nonzero(~np.eye(values, dtype=np.bool_))
         self._source: Indices = np.tile(source, len(STEPS) + 1)
         self._target: Indices = np.tile(target, len(STEPS) + 1)
@@ -29,6 +30,11 @@ class Moves:
     def number(self) -> int:
         """How many moves there are at most."""
         return len(self._steps)
+
+    def number_of_each(self, counts: Numbers) -> Indices:
+        """Return how many moves each of several ECs has, shape (ECs,)."""
+        sources = sum((counts > step).sum(axis=1) for step in (*STEPS, 0))
+        return np.asarray(sources * (self._values - 1))
 
     def of_each(self, counts: Numbers, towards: Numbers | None) -> tuple[Indices, Numbers]:
         """Return the class counts one move away from those of each of several ECs, and whose they are.
@@ -60,7 +66,7 @@ class Moves:
     def from_counts(self, counts: Numbers) -> Numbers:
         """Return the distinct class counts one move away, shape (moves, class values)."""
         there = counts[self._source]
-        possible = np.flatnonzero((there > self._steps) & (counts.sum() > 0))
+        possible = np.flatnonzero(there > self._steps)
         source, target = self._source[possible], self._target[possible]
         moved = np.where(self._steps[possible] > 0, self._steps[possible], there[possible])
         after = np.tile(counts, (len(possible), 1))

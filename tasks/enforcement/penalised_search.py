@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tasks.config import Guarantee
 from tasks.enforcement.larger_joins import violating_larger
 from tasks.enforcement.moves import Moves
-from tasks.joins.class_join import Booleans, Counts, Indices
+from tasks.joins.class_join import Booleans, Counts, Indices, blocks_of
 
 Numbers = npt.NDArray[np.float32]
 Prices = npt.NDArray[np.float64]
@@ -69,11 +69,18 @@ class PenalisedSearch:
         self.cost = np.full((ecs, CANDIDATES), np.inf)
         self.fine = np.zeros((ecs, CANDIDATES))
         self.apart = fragments[:, None] != fragments
-        self.price = (PRICE * self.apart).astype(np.float32)
+        self.price = self.apart * np.float32(PRICE)
         self.larger = Choices(int(fragments.max()) + 1, ecs)
         self.work = 0
+
+    def start(self, most: int) -> bool:
+        """Look at all moves of every EC if that is less work than `most`, and return whether it is."""
+        ecs = len(self.before)
+        if ecs * (2 * ecs + int(self.moves.number_of_each(self.now[:-1]).sum())) >= most:
+            return False
         for ec in range(ecs):
             self._refresh(ec)
+        return True
 
     @property
     def changed(self) -> int:
@@ -148,10 +155,11 @@ class PenalisedSearch:
         self.larger.price *= FALL
         self.fine *= FALL
 
-    def learn(self, members: Sequence[Sequence[int]]) -> None:
-        """Give choices from three or more fragments a price from now on."""
+    def learn(self, members: Sequence[Sequence[int]]) -> bool:
+        """Give choices from three or more fragments a price from now on, and return whether any had none."""
         numbers = self.larger.add(members, RISE)
         self._add_larger(numbers, self.larger.price[numbers])
+        return len(numbers) > 0
 
     def _add_larger(self, numbers: Indices, prices: Prices) -> None:
         """Add prices to the candidates of members that leave the choices violating."""
@@ -194,14 +202,8 @@ class PenalisedSearch:
         counts = self.now[ec]
         found = np.concatenate([counts[None], self.before[ec][None], self.moves.from_counts(counts)])
         cost = np.maximum(self.before[ec] - found, 0).sum(axis=1).astype(np.float64)
-        fine = self._unsafe(found, self.now[:-1].T) @ self.price[ec]
+        fine = self._fine(found, ec)
         self.work += len(found) * len(self.before)
-        numbers = np.array(self.larger.of[ec], dtype=np.intp)
-        if len(numbers):
-            rest = self.larger.members[numbers]
-            rest[rest == ec] = self.larger.nobody
-            own = np.broadcast_to(found, (len(numbers), *found.shape))
-            fine = fine + self.larger.price[numbers] @ self._larger_unsafe(own, self.now[rest])
         if len(found) > CANDIDATES:
             total = cost + fine
             total[0] = -1
@@ -215,6 +217,19 @@ class PenalisedSearch:
         self.cost[ec, : len(found)] = cost
         self.fine[ec] = 0
         self.fine[ec, : len(found)] = fine
+
+    def _fine(self, found: Numbers, ec: int) -> Prices:
+        """Return the prices of all choices that violate if an EC has some class counts."""
+        fine = np.empty(len(found))
+        numbers = np.array(self.larger.of[ec], dtype=np.intp)
+        rest = self.larger.members[numbers]
+        rest[rest == ec] = self.larger.nobody
+        for block in blocks_of(len(found), max(len(self.before), len(numbers) * found.shape[1])):
+            fine[block] = self._unsafe(found[block], self.now[:-1].T) @ self.price[ec]
+            if len(numbers):
+                own = np.broadcast_to(found[block], (len(numbers), *found[block].shape))
+                fine[block] += self.larger.price[numbers] @ self._larger_unsafe(own, self.now[rest])
+        return fine
 
     def _unsafe(self, some: Numbers, others: Numbers) -> Booleans:
         """Return which pairs violate, shape (some, others); class values of the others are rows."""

@@ -5,6 +5,7 @@ midpoint between them, or points that lie evenly between them.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,6 +17,10 @@ from tasks.partitions.regions import CategoricalRegions, NumericRegions, Regions
 Numbers = npt.NDArray[np.float64]
 Cells = Literal["bounds", "midpoints"]
 
+CATEGORIES = 64  # of a feature that have a column of their own, at most
+COLUMNS = 2048  # of all categorical features together, unless these are more
+FURTHEST = 1e6  # times the span of a feature: beyond it, values are as good as there
+
 
 class Reference(NamedTuple):
     """What a feature's numbers are relative to.
@@ -26,18 +31,45 @@ class Reference(NamedTuple):
         In the release.
     mean
         Mean position, 0 to 1, of the midpoints of the release's records; stands in for missing.
+    columns : ndarray of shape (size of the domain,)
+        Which column each category's share goes to; none for numbers.
     """
 
     domain: Domain
     mean: float
+    columns: npt.NDArray[np.intp]
 
 
 def references(regions: Sequence[Regions], sizes: npt.NDArray[Any]) -> tuple[Reference, ...]:
     """Return what the numbers of each feature are relative to, `sizes` being the records of each EC."""
+    categorical = sum(isinstance(region, CategoricalRegions) for region in regions)
+    most = max(min(CATEGORIES, COLUMNS // max(categorical, 1)), 1)
     return tuple(
-        Reference(region.domain, _mean_position(region, sizes) if isinstance(region, NumericRegions) else 0.0)
+        Reference(region.domain, _mean_position(region, sizes), np.empty(0, dtype=np.intp))
+        if isinstance(region, NumericRegions)
+        else Reference(region.domain, 0.0, _columns(region, sizes, most))
         for region in regions
     )
+
+
+def _columns(region: CategoricalRegions, sizes: npt.NDArray[Any], most: int) -> npt.NDArray[np.intp]:
+    """Return the column of each category: the most frequent have their own, the others share the last."""
+    size = region.domain.size
+    if size <= most:
+        return np.arange(size)
+    sets, codes, shares = _members(region)
+    records = np.bincount(region.chosen, sizes, minlength=len(region.sets))
+    frequency = np.bincount(codes, records[sets] * shares, minlength=size)
+    columns = np.full(size, most)
+    columns[np.sort(np.argsort(-frequency, kind="stable")[:most])] = np.arange(most)
+    return columns
+
+
+def _members(region: CategoricalRegions) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Numbers]:
+    """Return the categories of all sets, set after set: which set, which code, and 1 / (size of the set)."""
+    sizes = np.array([len(codes) for codes in region.sets])
+    codes = np.fromiter(chain.from_iterable(region.sets), dtype=np.intp, count=int(sizes.sum()))
+    return np.repeat(np.arange(len(sizes)), sizes), codes, np.repeat(1 / sizes, sizes)
 
 
 def _mean_position(region: NumericRegions, sizes: npt.NDArray[Any]) -> float:
@@ -53,7 +85,9 @@ def features_of(regions: Sequence[Regions], relative_to: Sequence[Reference], ce
     A numeric feature gives its lower and upper bound, or its midpoint, as positions between the
     lowest (0) and the highest (1) value of the release; where it can be missing, also the degree to which
     it is (1, or 0.5 where a cell covers numbers and missing). A categorical feature gives each category's
-    share, 1 / (size of the set) for those in the set; missing is one of them.
+    share, 1 / (size of the set) for those in the set; missing is one of them. Of a feature with more than 64
+    categories (fewer where many features are categorical, so that there are 2,048 columns at most) only the
+    most frequent by the release's records have a share of their own; one column holds that of the rest.
 
     Parameters
     ----------
@@ -72,7 +106,7 @@ def features_of(regions: Sequence[Regions], relative_to: Sequence[Reference], ce
         [
             _numeric_columns(region, reference, cells)
             if isinstance(region, NumericRegions)
-            else _category_shares(region, reference.domain)
+            else _category_shares(region, reference)
             for region, reference in zip(regions, relative_to, strict=True)
         ]
     )
@@ -123,7 +157,7 @@ def spread_features(
         columns.append(
             _numbers_between(repeated, share, reference)
             if isinstance(repeated, NumericRegions)
-            else _category_shares(_one_category(repeated, share), reference.domain)
+            else _category_shares(_one_category(repeated, share), reference)
         )
     return np.column_stack(columns)
 
@@ -141,7 +175,7 @@ def _numbers_between(region: NumericRegions, share: Numbers, reference: Referenc
 def _one_category(region: CategoricalRegions, share: Numbers) -> CategoricalRegions:
     """Return points of one category each, by its place in their set."""
     sizes = np.array([len(codes) for codes in region.sets])
-    codes = np.concatenate([np.array(codes, dtype=np.intp) for codes in region.sets])
+    _, codes, _ = _members(region)
     first = (np.cumsum(sizes) - sizes)[region.chosen]
     chosen = codes[first + (share * sizes[region.chosen]).astype(np.intp)]
     return CategoricalRegions(region.domain, tuple((code,) for code in range(region.domain.size)), chosen)
@@ -151,21 +185,27 @@ def _positions(values: npt.NDArray[Any], domain: Domain) -> Numbers:
     """Return where values lie in a domain, outside 0 to 1 where they are beyond its ends."""
     ends = domain.values[[0, -1]].astype(np.float64) / 2 if len(domain.values) else np.zeros(2)
     span = ends[1] - ends[0]
-    return np.asarray((values.astype(np.float64) / 2 - ends[0]) / span if span > 0 else np.zeros(len(values)))
+    if span <= 0:
+        return np.zeros(len(values))
+    with np.errstate(over="ignore"):
+        positions = (values.astype(np.float64) / 2 - ends[0]) / span
+    return np.asarray(np.clip(positions, -FURTHEST, FURTHEST))
 
 
-def _category_shares(region: CategoricalRegions, domain: Domain) -> Numbers:
-    sizes = np.array([len(codes) for codes in region.sets])
-    codes = np.concatenate([np.array(codes, dtype=np.intp) for codes in region.sets])
-    shares = np.zeros((len(sizes), domain.size + 1))
-    shares[np.repeat(np.arange(len(sizes)), sizes), _codes_in(region.domain, domain)[codes]] = np.repeat(
-        1 / sizes, sizes
-    )
-    return np.asarray(shares[region.chosen, :-1])
+def _category_shares(region: CategoricalRegions, reference: Reference) -> Numbers:
+    wanted, chosen = np.unique(region.chosen, return_inverse=True)
+    used = CategoricalRegions(region.domain, tuple(region.sets[number] for number in wanted.tolist()), chosen)
+    sets, codes, shares = _members(used)
+    width = int(reference.columns.max()) + 1
+    column = np.append(reference.columns, width)[_codes_in(region.domain, reference.domain)[codes]]
+    of_sets = np.bincount(sets * (width + 1) + column, shares, minlength=len(wanted) * (width + 1))
+    return np.asarray(of_sets.reshape(len(wanted), -1)[chosen, :-1])
 
 
 def _codes_in(own: Domain, other: Domain) -> npt.NDArray[np.intp]:
     """Return each code's code in another domain, the domain's size for what is not in it."""
+    if own is other:
+        return np.arange(own.size)
     numbers = {name: code for code, name in enumerate(other.values.tolist(), start=int(other.missing))}
     codes = [numbers.get(name, other.size) for name in own.values.tolist()]
     if own.missing:

@@ -5,6 +5,7 @@ released cell becomes numbers, see `tasks.learning.cell_numbers`.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, assert_never
 
 import numpy as np
@@ -82,6 +83,25 @@ class Rows(NamedTuple):
 
     codes: Codes
     domains: Sequence[Domain]
+
+
+def with_own_domains(rows: Rows) -> Rows:
+    """Return the same records, with domains that hold no other values than theirs.
+
+    Parameters
+    ----------
+    rows
+        At least one.
+    """
+    own = [_own(codes, domain) for codes, domain in zip(rows.codes.T, rows.domains, strict=True)]
+    return Rows(np.column_stack([codes for codes, _ in own]), [domain for _, domain in own])
+
+
+def _own(codes: Codes, domain: Domain) -> tuple[Codes, Domain]:
+    used, ranks = np.unique(codes, return_inverse=True)
+    missing = domain.missing and bool(used[0] == 0)
+    values = domain.values[used[int(missing) :] - int(domain.missing)]
+    return ranks.astype(np.int32), replace(domain, values=values, missing=missing)
 
 
 def exact_regions(rows: Rows) -> tuple[Regions, ...]:

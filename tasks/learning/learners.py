@@ -1,6 +1,8 @@
 """Classifiers that learn from class counts of equivalence classes (ECs)."""
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -14,11 +16,27 @@ Predictor = Callable[[Numbers], Numbers]
 NEIGHBOURS = 5
 RECORDS_PER_LEAF = 2
 TREES = 100
+HELD = NEIGHBOURS * (1 - 1e-9)  # points hold fractions of a record
 ROUNDING = 1e-13  # share of the squared lengths below which two squared distances are the same
+
+
+def ready_learners() -> None:
+    """Load what learners need, so that the first one is not taken to be slow."""
+    import sklearn.tree  # noqa: F401, PLC0415 - costs a second at every start
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep scikit-learn's remarks on tables with many class values from the terminal."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def tree(features: Numbers, counts: Counts, seed: int) -> Predictor:
     """Grow a tree like C4.5's: highest information gain, at least two records in a leaf.
+
+    Of fewer than four records, a leaf holds at least half.
 
     Parameters
     ----------
@@ -36,13 +54,15 @@ def tree(features: Numbers, counts: Counts, seed: int) -> Predictor:
 
     points, classes = np.nonzero(counts)
     weights = counts[points, classes]
-    least = RECORDS_PER_LEAF * (1 - 1e-9) / weights.sum()
+    least = min(RECORDS_PER_LEAF * (1 - 1e-9) / weights.sum(), 0.5)
     grown = DecisionTreeClassifier(criterion="entropy", min_weight_fraction_leaf=least, random_state=seed)
-    grown.fit(features.astype(np.float32)[points], classes, sample_weight=weights)
+    with _quiet():
+        grown.fit(features.astype(np.float32)[points], classes, sample_weight=weights)
 
     def predict(test: Numbers) -> Numbers:
         probabilities = np.zeros((len(test), counts.shape[1]))
-        probabilities[:, grown.classes_] = grown.predict_proba(test)
+        with _quiet():
+            probabilities[:, grown.classes_] = grown.predict_proba(test)
         return probabilities
 
     return predict
@@ -75,12 +95,14 @@ def forest(features: Numbers, counts: Counts, seed: int) -> Predictor:
         drawn = generator.multinomial(round(counts.sum()), weights)
         held = np.flatnonzero(drawn)
         one = DecisionTreeClassifier(criterion="entropy", max_features="sqrt", random_state=number)
-        grown.append(one.fit(known[held], classes[held], sample_weight=drawn[held]))
+        with _quiet():
+            grown.append(one.fit(known[held], classes[held], sample_weight=drawn[held]))
 
     def predict(test: Numbers) -> Numbers:
         probabilities = np.zeros((len(test), counts.shape[1]))
-        for one in grown:
-            probabilities[:, one.classes_] += one.predict_proba(test) / TREES
+        with _quiet():
+            for one in grown:
+                probabilities[:, one.classes_] += one.predict_proba(test) / TREES
         return probabilities
 
     return predict
@@ -89,7 +111,7 @@ def forest(features: Numbers, counts: Counts, seed: int) -> Predictor:
 def neighbours(features: Numbers, counts: Counts) -> Predictor:
     """Let the nearest ECs vote, each with its class counts.
 
-    ECs are taken by distance until they hold five records; all ECs at the last distance vote.
+    ECs, or their points, are taken by distance until they hold five records; all at the last distance vote.
 
     Parameters
     ----------
@@ -103,7 +125,8 @@ def neighbours(features: Numbers, counts: Counts) -> Predictor:
     """
     sizes = counts.sum(axis=1)
     lengths = np.einsum("ec,ec->e", features, features)
-    enough = min(NEIGHBOURS, len(features))
+    fewest = np.sort(sizes).cumsum()
+    enough = min(int((fewest < HELD).sum()) + 1, len(features))
 
     def predict(test: Numbers) -> Numbers:
         own = np.einsum("rc,rc->r", test, test)[:, None]
@@ -123,5 +146,5 @@ def _radius(distances: Numbers, sizes: npt.NDArray[Any]) -> Numbers:
     """Return, per row, the distance within which enough records are, or the largest; shape (rows, 1)."""
     order = np.argsort(distances, axis=1)
     within = np.take_along_axis(sizes, order, axis=1).cumsum(axis=1)
-    last = np.minimum((within < NEIGHBOURS).sum(axis=1, keepdims=True), distances.shape[1] - 1)
+    last = np.minimum((within < HELD).sum(axis=1, keepdims=True), distances.shape[1] - 1)
     return np.take_along_axis(np.take_along_axis(distances, order, axis=1), last, axis=1)

@@ -93,9 +93,10 @@ def _check_features(config: Config, features: Sequence[str]) -> None:
         raise ConfigurationError("columns.features: no column is left to be a feature")
     asked = config.fragmentation.fragments
     if asked != "auto" and asked > len(features):
+        number = "1 feature" if len(features) == 1 else f"{len(features)} features"
         raise ConfigurationError(
-            f"fragmentation.fragments asks for {asked} fragments of "
-            f"{len(features)} features: set it to at most {len(features)}"
+            f"fragmentation.fragments asks for {asked} fragments of {number}: "
+            f"set it to at most {len(features)}"
         )
     idle = [repr(name) for name in config.columns.types if name not in features]
     if idle:

@@ -1,7 +1,7 @@
 """What the report tells of trials: how the number of fragments was chosen, and what can be learnt."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import duckdb
 
@@ -65,6 +65,12 @@ class NumberChoice(NamedTuple):
         return tuple(trial for trial in self.trials if trial.score is not None and trial.feasible)
 
     @property
+    def chosen(self) -> int:
+        """The number of this release."""
+        (chosen,) = (trial.fragments for trial in self.trials if trial.chosen)
+        return chosen
+
+    @property
     def untried(self) -> tuple[int, ...]:
         """The numbers for which there was no time."""
         return tuple(trial.fragments for trial in self.trials if not trial.folds)
@@ -113,15 +119,18 @@ class Learning(NamedTuple):
     trained, tested
         How many records the trial released, and how many were kept out.
     majority
-        Weighted F-measure of who always says the most frequent class value.
+        Weighted F-measure of who always says the most frequent class value; None where learning failed.
     results
-        One per learner.
+        One per learner; none where learning failed.
+    failure
+        The kind of error that learning failed with, if it did.
     """
 
     trained: int
     tested: int
-    majority: float
+    majority: float | None
     results: tuple[LearnerResult, ...]
+    failure: str | None = None
 
 
 def best_form(measures: Sequence[float | None]) -> float | None:
@@ -142,12 +151,22 @@ def read_number_choice(connection: duckdb.DuckDBPyConnection) -> NumberChoice | 
     return NumberChoice(objective, records, tuple(NumberTrial(*row[2:]) for row in rows))
 
 
+def stated_choice(choice: NumberChoice | None) -> dict[str, Any]:
+    """Return what the manifest states of how the number of fragments was chosen, if it was not given."""
+    if choice is None:
+        return {}
+    stated = {"chosen": choice.chosen, "up_to": len(choice.trials), "untried": list(choice.untried)}
+    return {"trials_of_fragments": stated}
+
+
 def read_learning(connection: duckdb.DuckDBPyConnection) -> Learning | None:
     """Return what learners reached; None where none was asked for."""
     rows = connection.execute("SELECT * FROM evaluation ORDER BY rowid").fetchall()
     if not rows:
         return None
-    trained, tested = rows[0][4:]
+    trained, tested, failure = rows[0][4:]
+    if failure is not None:
+        return Learning(trained, tested, None, (), failure)
     found = {(release, learner, form): f for release, learner, form, f, *_ in rows}
 
     def reached(release: str, learner: str) -> tuple[float | None, ...]:

@@ -11,7 +11,9 @@ from tasks.reports.report_trials import Learning, NumberChoice, NumberTrial, bes
 
 
 def number_picture(choice: NumberChoice) -> str:
-    """Draw what the trials say of each number of fragments, the chosen one marked."""
+    """Draw what the trials say of each number of fragments, the chosen one marked; nothing of one number."""
+    if len(choice.judged) == 1:
+        return ""
 
     def draw(figure: Figure) -> None:
         score, costs = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
@@ -54,7 +56,10 @@ def _draw_costs(axes: Axes, judged: Sequence[NumberTrial]) -> None:
 
 
 def learning_picture(learning: Learning) -> str:
-    """Draw the F-measure of each learner, on what is released and on the table as it is."""
+    """Draw the F-measure of each learner, on the release and the table itself; nothing if learning failed."""
+    majority = learning.majority
+    if majority is None:
+        return ""
     whole = [best_form(result.unfragmented) for result in learning.results]
     compared = any(measure is not None for measure in whole)
     released = [best_form(result.fragmented) for result in learning.results]
@@ -75,7 +80,7 @@ def learning_picture(learning: Learning) -> str:
             )
             texts = ["" if measure is None else f"{measure:.2f}" for measure in measures]
             axes.bar_label(drawn, texts, padding=2, fontsize=7)
-        axes.axvline(learning.majority, color=ORANGE, linestyle="--", linewidth=1.5, label="majority alone")
+        axes.axvline(majority, color=ORANGE, linestyle="--", linewidth=1.5, label="majority alone")
         axes.set_yticks(rows, [result.name for result in learning.results])
         axes.invert_yaxis()
         axes.set_xlim(0, 1.1)

@@ -17,6 +17,7 @@ from tasks.learning.learn import (
     evaluate,
     exact_regions,
     weighted_f,
+    with_own_domains,
 )
 from tasks.store import open_store
 from tasks.tables import read_class_counts, read_codes, read_domains, read_fragments, read_regions
@@ -61,7 +62,7 @@ def learnt_exactly(
         codes = read_codes(connection, domains)
         classes = read_codes(connection, [of_class])[:, 0]
     counts = np.eye(of_class.size, dtype=np.int64)[classes[held.train]]
-    exact = Learnable(exact_regions(Rows(codes[held.train], domains)), counts)
+    exact = Learnable(exact_regions(with_own_domains(Rows(codes[held.train], domains))), counts)
     tests, truth = [Rows(codes[held.test], domains)], classes[held.test]
     return {
         learner: evaluate([exact], tests, truth, learner, "midpoints", seed=config.run.seed)

@@ -5,6 +5,7 @@ it comes to all numbers that are still candidates, so that all are compared on t
 """
 
 from collections.abc import Callable, Sequence
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -21,12 +22,15 @@ class Attempt(NamedTuple):
         As `tasks.trials.trial.Trial` has them.
     reason
         Why there is no such release.
+    tested
+        The records that the score, a share, was found on; 0 if the score is no such share.
     """
 
     score: float | None
     information_loss: float | None = None
     changed: float | None = None
     reason: str | None = None
+    tested: int = 0
 
 
 class Candidate(NamedTuple):
@@ -39,7 +43,8 @@ class Candidate(NamedTuple):
     folds
         On how many folds it was tried; 0 if there was no time.
     score, error
-        Mean over folds and its standard error, which takes two folds.
+        Mean over folds and its standard error: that between folds, which takes two, and at least that of a
+        share found on as many records, where the score is one.
     information_loss, changed
         Means over folds.
     seconds
@@ -76,12 +81,12 @@ def try_numbers(
     most: int,
     folds: int,
     attempt: Callable[[int, int], Attempt],
-    budget: float,
+    end: float,
     clock: Callable[[], float],
 ) -> list[Candidate]:
     """Try numbers of fragments as long as there is time.
 
-    The first trial is always made. No other one starts that is predicted to end after the budget: on the
+    The first trial is always made. No other one starts that is predicted to end too late: on the
     first fold a trial is taken to last as long as the longest before it, on others as long as the same
     number did on the first.
 
@@ -93,8 +98,8 @@ def try_numbers(
         How many there are.
     attempt
         Tries a number, given it and the fold's index.
-    budget
-        Seconds.
+    end
+        When all should be done, by the clock.
     clock
         Tells the time in seconds.
 
@@ -103,7 +108,6 @@ def try_numbers(
     list of Candidate
         One per number, from 1 to `most`.
     """
-    end = clock() + budget
     order = order_of_trials(most)
     rounds = [_first_fold(order, attempt, end, clock)]
     for fold in range(1, folds):
@@ -168,17 +172,25 @@ def _feasible(number: int, rounds: Sequence[dict[int, _Timed]]) -> bool:
 def _summary(number: int, tried: Sequence[_Timed]) -> Candidate:
     attempts = [timed.attempt for timed in tried]
     scores = [attempt.score for attempt in attempts if attempt.score is not None]
-    error = float(np.std(scores, ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else None
     return Candidate(
         number,
         len(tried),
         _mean(scores),
-        error,
+        _error(scores, sum(attempt.tested for attempt in attempts)),
         _mean([attempt.information_loss for attempt in attempts]),
         _mean([attempt.changed for attempt in attempts]),
         sum(timed.seconds for timed in tried),
         next((attempt.reason for attempt in attempts if attempt.reason is not None), None),
     )
+
+
+def _error(scores: Sequence[float], tested: int) -> float | None:
+    """Return the standard error of the mean score; None where nothing tells it."""
+    between = float(np.std(scores, ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else None
+    if not scores or not tested:
+        return between
+    share = sum(scores) / len(scores)
+    return max(sqrt(max(share * (1 - share), 0.0) / tested), between or 0.0)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

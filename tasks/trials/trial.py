@@ -17,6 +17,7 @@ import duckdb
 from tasks.chunks import anonymize_chunks
 from tasks.config import Config, Learner
 from tasks.enforce import enforce_non_reconstructibility
+from tasks.errors import InfeasibleError
 from tasks.fragment import fragment_features
 from tasks.merge import merge_chunks
 from tasks.mutual_information import measure_mutual_information
@@ -128,7 +129,12 @@ def try_release(
     InfeasibleError
         If no release of the training records keeps what was asked.
     """
-    seconds = _unheard(_run_steps, prepared, config)
+    try:
+        seconds = _unheard(_run_steps, prepared, config)
+    except InfeasibleError as error:
+        raise InfeasibleError(
+            str(error).replace("the table has", "the table of training records has")
+        ) from None
     with open_store(prepared) as connection:
         loss, changed, classes = _costs(connection)
     f_measures = {}
