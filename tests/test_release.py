@@ -334,7 +334,7 @@ def with_segments(asked):
 def test_coarsening_changes_no_class_value_and_its_audit_confirms_the_release(
     tmp_path, small_table, monkeypatch, guarantee, bounds
 ):
-    monkeypatch.setattr(coarsen, "TRIALS", 20)
+    monkeypatch.setattr(coarsen, "TRIALS", {"join": 80, "records": 80})
     asked = settings(tmp_path, small_table, enforcement="coarsen", guarantee=guarantee)
     asked["anonymization"] = {"bounds": bounds}
     folder = publish_plainly(asked)
@@ -348,7 +348,7 @@ def test_coarsening_changes_no_class_value_and_its_audit_confirms_the_release(
 
 
 def test_coarsened_cells_still_cover_every_value(tmp_path, small_table, monkeypatch):
-    monkeypatch.setattr(coarsen, "TRIALS", 20)
+    monkeypatch.setattr(coarsen, "TRIALS", {"join": 80, "records": 80})
     asked = settings(tmp_path, small_table, enforcement="coarsen")
     asked["run"]["keep_workspace"] = True
     manifest = json.loads((publish_plainly(asked) / "release.json").read_text())
@@ -368,7 +368,7 @@ def test_coarsened_cells_still_cover_every_value(tmp_path, small_table, monkeypa
 
 @pytest.mark.parametrize(("guarantee", "strict"), [("records", False), ("join", True)])
 def test_coarsening_keeps_joins_within_segments_safe(tmp_path, small_table, monkeypatch, guarantee, strict):
-    monkeypatch.setattr(coarsen, "TRIALS", 20)
+    monkeypatch.setattr(coarsen, "TRIALS", {"join": 80, "records": 80})
     asked = with_segments(
         settings(tmp_path, small_table, enforcement="coarsen", guarantee=guarantee, strict_segments=strict)
     )

@@ -20,13 +20,10 @@ from tasks.joins.class_join import Counts, Indices
 from tasks.partitions.regions import Regions, unite_same
 
 ROUNDS = 16  # of trials, then moves: fewer and longer ones where there are more sets of fragments
-TRIALS = {
-    "join": 1200,
-    "records": 8000,
-}  # for each set of fragments: the more there are, the longer one takes
-MOVES = 4400  # for each fragment
+TRIALS = {"join": 16_000, "records": 8000}  # over sets of fragments: the more, the longer one takes
+MOVES = 16_000  # over fragments
 MOVES_WORK = 4  # how many times the work of the trials they may take, at about ECs squared each
-WORK = 60_000_000
+WORK = 300_000_000
 NEIGHBOURS = 0.8  # share of trials that dissolve groups that are near each other
 DISSOLVED = 5  # groups in a trial, at most
 WARMTH = 0.002  # of the loss that coarsening adds: what a trial may lose, at first
