@@ -22,7 +22,7 @@ from sklearn.model_selection import train_test_split
 
 from tasks.config import Config, Learner
 from tasks.errors import InfeasibleError
-from tasks.learning.learn import Form
+from tasks.learning.learn import FORMS, Form
 from tasks.load import load_table
 from tasks.store import open_store
 from tasks.tables import read_class_domain, read_codes
@@ -100,8 +100,8 @@ def learning(folder: Path, _: Sequence[Path]) -> None:
     """Print what classifiers learn where m and the form of cells are chosen within the training part."""
     head(
         "Weighted F-measure, k = 40, min_distortion, infogain cuts; without fragments: median cuts",
-        *("table", "learner", "m", "form", "chosen by (F within the training part)"),
-        *("F", "without fragments", "the table itself", "majority"),
+        *("table", "learner", "chosen within the training part", "F there", "F", "best m and form", "its F"),
+        *("without fragments", "the table itself", "majority"),
     )
     for name in LEARNT:
         with loaded(keel(name, folder), folder) as table:
@@ -109,18 +109,24 @@ def learning(folder: Path, _: Sequence[Path]) -> None:
             whole = tried(table, 1, 40, LEARNERS)
             raw = learnt_exactly(table.store, config(table.table, 1, 40), table.held, LEARNERS)
             majority = majority_f(classes(table.store), table.held)
-            trials: dict[int, Trial] = {}
+            numbers = range(1, MOST_FRAGMENTS + 1)
+            trials = {m: tried(table, m, 40, LEARNERS, split="infogain") for m in numbers}
             for learner in LEARNERS:
-                (m, form), score = max(scores[learner].items(), key=lambda item: item[1])
-                if m not in trials:
-                    trials[m] = tried(table, m, 40, LEARNERS, split="infogain")
-                figures = [
-                    trials[m].f_measures[learner, form],
-                    max(f for (one, _), f in whole.f_measures.items() if one == learner),
-                    raw[learner],
-                    majority,
-                ]
-                row(name, learner, m, form, f"{score:.3f}", *(f"{figure:.3f}" for figure in figures))
+                found = {(m, form): trials[m].f_measures[learner, form] for m in numbers for form in FORMS}
+                chosen = max(scores[learner], key=lambda at: scores[learner][at])
+                best = max(found, key=lambda at: found[at])
+                unfragmented = max(whole.f_measures[learner, form] for form in FORMS)
+                figures = (unfragmented, raw[learner], majority)
+                row(
+                    *(name, learner, in_words(*chosen), f"{scores[learner][chosen]:.3f}"),
+                    *(f"{found[chosen]:.3f}", in_words(*best), f"{found[best]:.3f}"),
+                    *(f"{figure:.3f}" for figure in figures),
+                )
+
+
+def in_words(m: int, form: Form) -> str:
+    """Return a number of fragments and a form of cells as a cell of a table."""
+    return f"m = {m}, {form}"
 
 
 def cross_validated(table: Loaded, folder: Path) -> dict[Learner, dict[tuple[int, Form], float]]:
@@ -209,7 +215,7 @@ def diabetes(path: Path) -> Table:
         "identifiers": ["encounter_id", "patient_nbr"],
         "types": dict.fromkeys(DIABETES_CODES, "categorical"),
     }
-    return Table("Diabetes 130", path, columns, ("", "?"), None)
+    return Table("Diabetes130", path, columns, ("", "?"), None)
 
 
 @contextmanager
