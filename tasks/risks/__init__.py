@@ -1,0 +1,1 @@
+"""How surely records of a release can be picked out, and what they give away."""

@@ -1,0 +1,1 @@
+"""Attacks on a release that use the published files only."""
