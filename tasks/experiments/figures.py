@@ -73,8 +73,8 @@ class Figure(NamedTuple):
     bounds
         Of released ranges.
     measure
-        "information_loss", "changed" (share of class values), "equivalence_classes", "seconds", or the weighted
-        F-measure "f_<learner>_<form>", such as "f_tree_bounds".
+        "information_loss", "changed" (share of class values), "equivalence_classes", "seconds", or the
+        weighted F-measure "f_<learner>_<form>", such as "f_tree_bounds".
     value
         None where no release keeps what was asked.
     """
