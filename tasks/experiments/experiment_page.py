@@ -1,0 +1,222 @@
+"""The page of the experiments, and all files beside it."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+from tasks.experiments.claims import Tally, claims, gains, tallies
+from tasks.experiments.comparisons import Pair
+from tasks.experiments.curve_pictures import Picture, picture
+from tasks.experiments.curves import LOSS, STRATEGIES, Curve, Place, as_found
+from tasks.experiments.experiment_files import figures_as_csv, summary_as_csv, write_files
+from tasks.experiments.experiment_words import (
+    BOUNDS_NAMES,
+    FORM_NAMES,
+    LINE_NAMES,
+    data_name,
+    gain_in_words,
+    in_order,
+    learner_and_form,
+    learner_name,
+)
+from tasks.experiments.figures import Figure, Level, Point
+from tasks.experiments.sheets import Sheet, sheets
+from tasks.version import __version__
+
+PAGE, FIGURES, SUMMARY, PICTURES = "experiments.html", "figures.csv", "summary.csv", "pictures"
+LISTED = 40  # exceptions to a claim
+
+
+class Run(NamedTuple):
+    """What was done with a data set."""
+
+    data: str
+    features: list[int]
+    k: list[int]
+    seeds: int
+    points: int
+    releases: int
+    without: int
+    majority: str
+
+
+class Row(NamedTuple):
+    """A line of a picture as a row of its table, a cell for each place of the x axis."""
+
+    name: str
+    cells: list[str]
+
+
+class Shown(NamedTuple):
+    """A picture with its table.
+
+    Attributes
+    ----------
+    places
+        Of the x axis.
+    panels
+        The title and the rows of each panel.
+    seeds
+        The most at any place.
+    """
+
+    sheet: Sheet
+    svg: str
+    places: list[int]
+    panels: list[tuple[str, list[Row]]]
+    seeds: int
+
+
+def write_experiments(figures: Sequence[Figure], levels: Sequence[Level], folder: Path) -> None:
+    """Write the figures as CSV, the paper's pictures, and a page that tells what they say.
+
+    Earlier files of the same names are replaced, each as a whole.
+
+    Parameters
+    ----------
+    figures, levels
+        Of the points that are done; need not be all.
+    folder
+        It exists.
+
+    Raises
+    ------
+    ConfigurationError
+        If the folder cannot be written.
+    """
+    found = as_found(figures, levels)
+    drawn = [(sheet, picture(sheet)) for sheet in sheets(found)]
+    pictures = {
+        f"{PICTURES}/{sheet.name}.{form}": content
+        for sheet, made in drawn
+        for form, content in (("svg", made.svg.encode()), ("png", made.png))
+    }
+    tables = {
+        FIGURES: figures_as_csv(figures).encode(),
+        SUMMARY: summary_as_csv(found).encode(),
+    }
+    page = render_experiments(figures, levels, drawn)
+    write_files(tables | pictures | {PAGE: page.encode()}, folder)
+
+
+def render_experiments(
+    figures: Sequence[Figure], levels: Sequence[Level], drawn: Iterable[tuple[Sheet, Picture]]
+) -> str:
+    """Return the page, which needs nothing from outside it.
+
+    Parameters
+    ----------
+    figures, levels
+        Of the points that are done.
+    drawn
+        The pictures, in their order.
+    """
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader("tasks.experiments", ""), PackageLoader("tasks.reports", "")]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"data": data_name, "gain": gain_in_words, "measure": _measure_in_words}
+    environment.filters |= {"release": _release_in_words, "line": LINE_NAMES.__getitem__}
+    environment.filters |= {"bounds": BOUNDS_NAMES.__getitem__, "beside_majority": _beside_majority(levels)}
+    return environment.get_template("experiments.html.j2").render(
+        unjoin_version=__version__,
+        runs=_runs(figures, levels),
+        claims=claims(figures),
+        gains=gains(figures),
+        tallies=_by_data(tallies(figures)),
+        shown=[_shown(sheet, made.svg) for sheet, made in drawn],
+        listed=LISTED,
+    )
+
+
+def _runs(figures: Sequence[Figure], levels: Sequence[Level]) -> list[Run]:
+    return [
+        _run(
+            data,
+            [figure for figure in figures if figure.point.data == data and figure.measure == LOSS],
+            [level.majority for level in levels if level.point.data == data],
+        )
+        for data in in_order(figure.point.data for figure in figures)
+    ]
+
+
+def _run(data: str, losses: Sequence[Figure], majority: Sequence[float]) -> Run:
+    points: set[Point] = {figure.point for figure in losses}
+    return Run(
+        data,
+        sorted({point.features for point in points}),
+        sorted({point.k for point in points}),
+        len({point.seed for point in points}),
+        len(points),
+        len(losses),
+        sum(figure.value is None for figure in losses),
+        _range(min(majority), max(majority)) if majority else "none",
+    )
+
+
+def _range(lowest: float, highest: float) -> str:
+    low, high = f"{lowest:.3f}", f"{highest:.3f}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _by_data(found: Iterable[Tally]) -> dict[str, tuple[list[Tally], list[Tally]]]:
+    """Return the tallies of each data set: those over everything, and those of each learner and bounds."""
+    parts: dict[str, tuple[list[Tally], list[Tally]]] = {}
+    for tally in found:
+        over_all, each = parts.setdefault(tally.data, ([], []))
+        (over_all if tally.measure is None else each).append(tally)
+    return parts
+
+
+def _shown(sheet: Sheet, svg: str) -> Shown:
+    places = sorted({place.x for curve in sheet.curves for place in curve.places})
+    panels = [(panel.title, [_table_row(curve, places) for curve in panel.curves]) for panel in sheet.panels]
+    seeds = max(place.seeds for curve in sheet.curves for place in curve.places)
+    return Shown(sheet, svg, places, panels, seeds)
+
+
+def _table_row(curve: Curve, places: Iterable[int]) -> Row:
+    at = {place.x: place for place in curve.places}
+    return Row(LINE_NAMES[curve.line], [_cell(at.get(x)) for x in places])
+
+
+def _cell(place: Place | None) -> str:
+    if place is None:
+        return ""
+    if place.mean is None or place.lowest is None or place.highest is None:
+        return "no release"
+    spread = f" ({_range(place.lowest, place.highest)})" if place.seeds > 1 else ""
+    return f"{place.mean:.3f}{spread}"
+
+
+def _beside_majority(levels: Iterable[Level]) -> Callable[[Pair], str]:
+    """Return what says of a pair whether one table is worse than the most frequent class alone."""
+    found: dict[tuple[str, int, int], list[float]] = defaultdict(list)
+    for (data, _, features, k), majority in levels:
+        found[data, features, k].append(majority)
+
+    def words(pair: Pair) -> str:
+        reached = fmean(found.get((pair.data, pair.features, pair.k), [0.0]))
+        if round(pair.against, 3) >= round(reached, 3):
+            return ""
+        return f"; one table is worse there than the most frequent class alone, {reached:.3f}"
+
+    return words
+
+
+def _measure_in_words(measure: str) -> str:
+    learnt = learner_and_form(measure)
+    return f"{learner_name(learnt[0])}, {FORM_NAMES[learnt[1]]}" if learnt else measure.replace("_", " ")
+
+
+def _release_in_words(pair: Pair) -> str:
+    """Return the release of a pair; the loss of a strategy is that of all."""
+    of_all = pair.measure == LOSS and pair.method in STRATEGIES
+    return LINE_NAMES["fragmented" if of_all else pair.method]
