@@ -6,8 +6,9 @@ This is the one place that knows of both. Whoever wants to show progress listens
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
 from functools import cached_property, update_wrapper
 from pathlib import Path
@@ -17,6 +18,7 @@ import duckdb
 
 from tasks.errors import StepError, UnjoinError
 from tasks.store import open_store
+from tasks.worker_processes import call_in_workers
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,18 +39,29 @@ class Event(NamedTuple):
         How much of it is done, 0 to 1.
     seconds
         Since it started.
+    items
+        Of how many items it is run for each; 0 if it is run once.
     """
 
     step: str
     kind: Literal["started", "progress", "finished", "failed"]
     share: float
     seconds: float
+    items: int = 0
+
+
+class _Running(NamedTuple):
+    """A step that runs, since when by the clock, and for how many items."""
+
+    step: str
+    started: float
+    items: int
 
 
 Listener = Callable[[Event], None]
 
 _listeners: ContextVar[tuple[Listener, ...]] = ContextVar("listeners", default=())
-_current: ContextVar[tuple[str, float]] = ContextVar("current step")
+_current: ContextVar[_Running] = ContextVar("current step")
 
 
 @contextmanager
@@ -67,9 +80,9 @@ def progress(share: float) -> None:
 
 
 def _announce(kind: Literal["started", "progress", "finished", "failed"], share: float) -> None:
-    step, started = _current.get(("", time.perf_counter()))
+    step, started, items = _current.get(_Running("", time.perf_counter(), 0))
     for listener in _listeners.get():
-        listener(Event(step, kind, share, time.perf_counter() - started))
+        listener(Event(step, kind, share, time.perf_counter() - started, items))
 
 
 class Step(Generic[P, R]):
@@ -89,7 +102,18 @@ class Step(Generic[P, R]):
         run = self._task if in_prefect_run() else self._run
         return run(store, *args, **kwargs)
 
-    def map(self, store: Path, items: Sequence[Any], *args: Any) -> list[R]:  # noqa: ANN401 - as the function
+    def __reduce__(self) -> str:
+        """Go to another process by name: where that is the step's own, as `step` makes it."""
+        return str(self.function.__qualname__)
+
+    def map(
+        self,
+        store: Path,
+        items: Sequence[Any],
+        *args: Any,  # noqa: ANN401 - as the function
+        workers: int = 1,
+        arrived: Callable[[R], None] | None = None,
+    ) -> list[R]:
         """Run the step once for each item, side by side where the engine can; heard of as one step.
 
         Parameters
@@ -100,34 +124,70 @@ class Step(Generic[P, R]):
             Each is the first argument after the store; small values or paths, as is what comes back.
         args
             What follows, the same for every item.
-        """
-        with self._heard(store):
-            results = []
-            for result in self._results(store, items, args):
-                results.append(result)
-                progress(len(results) / len(items))
-        return results
+        workers
+            How many processes share the items; 1 is this one. Prefect's own runner shares them instead.
+        arrived
+            Is given each result, in this process, as soon as it is there; results come in any order.
 
-    def _results(self, store: Path, items: Sequence[Any], args: tuple[Any, ...]) -> Iterator[R]:
-        if len(items) == 1 or not in_prefect_run():
-            yield from (self.guarded(store, item, *args) for item in items)
-            return
+        Returns
+        -------
+        list
+            The results in the order of the items.
+
+        Raises
+        ------
+        StepError
+            If a worker dies, or an item fails in a way nobody foresaw.
+        """
+        results: dict[int, R] = {}
+        with self._heard(store, len(items)), closing(self._results(store, items, args, workers)) as found:
+            for place, result in found:
+                results[place] = result
+                if arrived is not None:
+                    arrived(result)
+                progress(len(results) / len(items))
+        return [results[place] for place in range(len(items))]
+
+    def _results(
+        self, store: Path, items: Sequence[Any], args: tuple[Any, ...], workers: int
+    ) -> Generator[tuple[int, R]]:
+        """Yield the place of each item and its result."""
+        if len(items) > 1 and in_prefect_run():
+            yield from self._from_prefect(store, items, args)
+        elif len(items) > 1 and workers > 1:
+            yield from self._from_workers(store, items, args, workers)
+        else:
+            yield from ((place, self.guarded(store, item, *args)) for place, item in enumerate(items))
+
+    def _from_prefect(
+        self, store: Path, items: Sequence[Any], args: tuple[Any, ...]
+    ) -> Iterator[tuple[int, R]]:
         from prefect import unmapped  # noqa: PLC0415 - a plain run does without it
+        from prefect.futures import as_completed  # noqa: PLC0415
 
         def one(store: Path, item: Any, args: tuple[Any, ...]) -> R:  # noqa: ANN401 - as the function
             return self.guarded(store, item, *args)
 
         futures = self._as_task(one).map(unmapped(store), list(items), unmapped(args))
-        yield from (future.result() for future in futures)
+        places = {future: place for place, future in enumerate(futures)}
+        yield from ((places[future], future.result()) for future in as_completed(futures))
+
+    def _from_workers(
+        self, store: Path, items: Sequence[Any], args: tuple[Any, ...], workers: int
+    ) -> Generator[tuple[int, R]]:
+        try:
+            yield from call_in_workers(_in_worker, items, (self, store, args), min(workers, len(items)))
+        except BrokenProcessPool:
+            raise StepError(f"{self.name}: a worker process died: there may be too little memory") from None
 
     def _run(self, store: Path, *args: P.args, **kwargs: P.kwargs) -> R:
         with self._heard(store):
             return self.guarded(store, *args, **kwargs)
 
     @contextmanager
-    def _heard(self, store: Path) -> Iterator[None]:
+    def _heard(self, store: Path, items: int = 0) -> Iterator[None]:
         """Let listeners know of the step, and the store how long it took."""
-        token = _current.set((self.name, time.perf_counter()))
+        token = _current.set(_Running(self.name, time.perf_counter(), items))
         _announce("started", 0.0)
         try:
             yield
@@ -167,9 +227,13 @@ class Step(Generic[P, R]):
         )(function)
 
 
+def _in_worker(item: Any, step: Step[Any, R], store: Path, args: tuple[Any, ...]) -> R:  # noqa: ANN401 - as the step
+    return step.guarded(store, item, *args)
+
+
 def _record(store: Path, name: str) -> None:
     """Keep in the store how long a step took; a step that is done is not undone for want of this line."""
-    _, started = _current.get()
+    started = _current.get().started
     with suppress(OSError, duckdb.Error), open_store(store) as connection:
         connection.execute("CREATE TABLE IF NOT EXISTS steps (step VARCHAR, seconds DOUBLE)")
         connection.execute("INSERT INTO steps VALUES (?, ?)", [name, time.perf_counter() - started])

@@ -1,0 +1,39 @@
+"""Steps that worker processes can find by name; as a script, one that runs until it is killed."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from tasks.errors import InfeasibleError
+from tasks.steps import progress, step
+
+CANARY = "value 4711"
+
+
+@step("double")
+def double(store, number, factor=2):
+    progress(0.5)
+    return os.getpid(), number * factor
+
+
+@step("refuse")
+def refuse(store, number):
+    if number == 2:
+        raise InfeasibleError(f"{number} cannot be had")
+    if number == 3:
+        raise ValueError(CANARY)
+    if number == 4:
+        os._exit(9)
+    return number
+
+
+@step("wait")
+def wait(store, seconds):
+    (store.parent / f"waits-{os.getpid()}").touch()
+    time.sleep(seconds)
+    return seconds
+
+
+if __name__ == "__main__":
+    wait.map(Path(sys.argv[1]), [600, 600], workers=2)

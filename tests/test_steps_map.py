@@ -1,0 +1,142 @@
+"""A step that is run for many items, here or in workers, which never outlive who started them."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import mapped_steps
+import pytest
+from mapped_steps import double, refuse, wait
+
+from tasks.errors import InfeasibleError, StepError
+from tasks.steps import ERROR_LOG, Step, listening
+from tasks.store import STORE
+from tasks.worker_processes import THREADS, available_cores, call_in_workers
+
+PATIENCE = 60  # seconds until a test gives up
+
+
+@pytest.fixture
+def store(tmp_path):
+    return tmp_path / STORE
+
+
+def until(condition):
+    """Wait for what other processes do."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.02)
+
+
+def waiting(folder):
+    """Return the processes that are in the midst of the step `wait`."""
+    return [int(path.name.partition("-")[2]) for path in folder.glob("waits-*")]
+
+
+def gone(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def test_it_is_heard_of_once_with_its_items(store):
+    heard, arrived = [], []
+    with listening(heard.append):
+        assert double.map(store, [1, 2, 3, 4], 3, arrived=arrived.append) == arrived
+    assert arrived == [(os.getpid(), number) for number in (3, 6, 9, 12)]
+    assert {(event.step, event.items) for event in heard} == {("double", 4)}
+    assert [event.kind for event in heard] == ["started", *["progress"] * 8, "finished"]
+    assert [event.share for event in heard[2::2]][:4] == [0.25, 0.5, 0.75, 1.0]
+
+
+def test_no_items_are_no_work(store):
+    assert double.map(store, [], workers=2) == []
+
+
+def test_workers_share_the_items_and_results_keep_their_order(store):
+    heard, arrived = [], []
+    with listening(heard.append):
+        results = double.map(store, list(range(8)), workers=2, arrived=arrived.append)
+    assert [number for _, number in results] == list(range(0, 16, 2))
+    assert sorted(arrived) == sorted(results)
+    assert os.getpid() not in {pid for pid, _ in results}
+    assert [event.share for event in heard if event.kind == "progress"] == [
+        place / 8 for place in range(1, 9)
+    ]
+
+
+def test_one_item_or_one_worker_needs_no_process(store):
+    assert double.map(store, [5], workers=2) == [(os.getpid(), 10)]
+    assert {pid for pid, _ in double.map(store, [5, 6], workers=1)} == {os.getpid()}
+
+
+@pytest.mark.parametrize(
+    "number, kind, message",
+    [
+        (2, InfeasibleError, "2 cannot be had"),
+        (3, StepError, "refuse: failed \\(ValueError\\)"),
+        (4, StepError, "refuse: a worker process died"),
+    ],
+)
+def test_errors_keep_their_kind_and_their_privacy(store, number, kind, message):
+    with pytest.raises(kind, match=message) as failed:
+        refuse.map(store, [1, number], workers=2)
+    told = "".join(map(str, (failed.value, failed.value.__cause__, failed.value.__context__)))
+    assert mapped_steps.CANARY not in told
+    log = store.parent / ERROR_LOG
+    assert log.exists() == (number == 3)
+    assert number != 3 or mapped_steps.CANARY in log.read_text()
+
+
+def test_what_fails_here_ends_the_workers_in_the_midst_of_their_work(store):
+    def fail(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        wait.map(store, [0, 600, 600], workers=2, arrived=fail)
+    assert all(map(gone, waiting(store.parent)))
+
+
+def test_ctrl_c_ends_the_workers_in_the_midst_of_their_work(store):
+    def interrupt():
+        until(lambda: len(waiting(store.parent)) == 2)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        wait.map(store, [600, 600], workers=2)
+    thread.join()
+    assert all(map(gone, waiting(store.parent)))
+
+
+def test_workers_die_with_a_parent_that_is_killed(store):
+    parent = subprocess.Popen([sys.executable, mapped_steps.__file__, str(store)])
+    until(lambda: len(waiting(store.parent)) == 2)
+    parent.kill()
+    parent.wait()
+    until(lambda: all(map(gone, waiting(store.parent))))
+
+
+def test_a_step_under_another_name_than_its_function_cannot_go_to_a_worker(store):
+    other = Step("other", double.function)
+    with pytest.raises(Exception, match="not the same object"):
+        other.map(store, [1, 2], workers=2)
+
+
+def test_workers_compute_with_one_thread_and_leave_the_environment_as_it_was(monkeypatch):
+    monkeypatch.setenv(THREADS[0], "7")
+    monkeypatch.delenv(THREADS[1], raising=False)
+    seen = [value for _, value in sorted(call_in_workers(os.getenv, THREADS[:2], (), 1))]
+    assert seen == ["1", "1"]
+    assert (os.environ[THREADS[0]], os.environ.get(THREADS[1])) == ("7", None)
+
+
+def test_there_is_a_core():
+    assert 1 <= available_cores() <= os.cpu_count()
