@@ -1,0 +1,90 @@
+"""Steps 9 and 10: how surely records can be picked out of the release, and what it gives away."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from tasks.config import Config
+from tasks.errors import ConfigurationError
+from tasks.learning.learn import equal_shares
+from tasks.risks.combination import class_revealed
+from tasks.risks.figures import Membership, Risks
+from tasks.risks.membership import likelihoods
+from tasks.risks.reidentification import reidentification
+from tasks.risks.spread import spread
+from tasks.risks.stored import write_risks
+from tasks.steps import step
+from tasks.store import open_store
+from tasks.tables import read_class_counts, read_class_domain, read_codes, read_members
+
+Counts = npt.NDArray[np.int64]
+Labels = npt.NDArray[np.int32]
+
+
+def risks(
+    counts: Sequence[Counts],
+    members: Sequence[Labels],
+    classes: Labels,
+    *,
+    per_class: bool = False,
+    population: int | None = None,
+) -> Risks:
+    """Return the disclosure risks of a release.
+
+    Parameters
+    ----------
+    counts : sequence of int64 ndarrays of shape (E_i, class values)
+        Class counts of each fragment, as they are after enforcement.
+    members : sequence of ndarrays of shape (records,)
+        The equivalence class (EC) of every record, for each fragment.
+    classes : ndarray of shape (records,)
+        The class of every record in the input.
+    per_class
+        Whether ECs publish each of their class values once. What that tells of the class is taken from these
+        sets, each value being equally likely; joins and membership are those of the counts behind them.
+    population
+        People that the records are drawn from; None if the table is the population.
+    """
+    several = len(members) > 1
+    return Risks(
+        population=population,
+        reidentification=tuple(reidentification(counts, members, population)),
+        membership=Membership(len(classes), spread(likelihoods(counts, members))) if several else None,
+        revealed=class_revealed(_told(counts, members) if per_class else counts, members, classes),
+    )
+
+
+def _told(counts: Sequence[Counts], members: Sequence[Labels]) -> list[npt.NDArray[np.float64]]:
+    return [equal_shares(held, np.bincount(ecs)) for held, ecs in zip(counts, members, strict=True)]
+
+
+@step("measure the risks")
+def measure_risks(store: Path, config: Config) -> float:
+    """Store the risks of the release; return the highest chance to pick a record out of one fragment.
+
+    Raises
+    ------
+    ConfigurationError
+        If there are more records than people they are drawn from.
+    """
+    with open_store(store) as connection:
+        classes = read_codes(connection, [read_class_domain(connection)])[:, 0]
+        refuse_small_population(config.evaluation.population, len(classes))
+        counts = read_class_counts(connection, "after")
+        members = read_members(connection)
+        per_class = config.privacy.enforcement == "delta_selectivity"
+        population = config.evaluation.population
+        measured = risks(counts, members, classes, per_class=per_class, population=population)
+        write_risks(connection, measured)
+    return max(part.prosecutor.largest for part in measured.reidentification[: len(members)])
+
+
+def refuse_small_population(population: int | None, records: int) -> None:
+    """Refuse a population that has fewer people than the table has records."""
+    if population is not None and population < records:
+        raise ConfigurationError(
+            f"evaluation.population: must be at least the number of records, {records:,}, which are drawn "
+            f"from it; got {population:,}"
+        )

@@ -1,0 +1,155 @@
+"""How surely a record's class follows from what is published of its features."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tasks.risks.figures import ClassRevealed
+from tasks.risks.own_classes import together
+from tasks.risks.spread import spread
+
+Counts = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int32]
+
+CLOSE = 1e-12  # probabilities that differ by less are equal
+
+
+class Guess(NamedTuple):
+    """What an attacker takes the class for.
+
+    Attributes
+    ----------
+    likely : ndarray of shape (n,)
+        The most likely class value.
+    probability : float64 ndarray of shape (n,)
+        Its probability.
+    """
+
+    likely: npt.NDArray[np.intp]
+    probability: Floats
+
+    def of(self, places: Labels) -> "Guess":
+        """Return the guesses at these places."""
+        return Guess(self.likely[places], self.probability[places])
+
+
+def published_prior(counts: Sequence[Counts]) -> Floats:
+    """Return the class shares that the fragments publish, as their mean.
+
+    Parameters
+    ----------
+    counts : sequence of ndarrays of shape (E_i, class values)
+        Class counts of each fragment.
+    """
+    shares = np.array([fragment.sum(axis=0) / fragment.sum() for fragment in counts])
+    return np.asarray(shares.mean(axis=0))
+
+
+def posterior(logs: Floats, prior: Floats) -> Floats:
+    """Return the probabilities of class values.
+
+    Parameters
+    ----------
+    logs : ndarray of shape (n, class values)
+        Their logarithms, up to a constant in each row; minus infinity where a value is impossible.
+    prior : ndarray of shape (class values,)
+        Stands in where every value is: changed class values can make fragments contradict each other, and
+        then they tell nothing.
+
+    Returns
+    -------
+    ndarray of shape (n, class values)
+        Rows sum to 1.
+    """
+    highest = logs.max(axis=1, keepdims=True)
+    impossible = np.isneginf(highest[:, 0])
+    highest[impossible] = 0.0
+    weights = np.exp(logs - highest)
+    weights[impossible] = prior
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def class_revealed(
+    counts: Sequence[Counts], members: Sequence[Labels], classes: Labels
+) -> tuple[ClassRevealed, ...]:
+    """Measure what the prior, the best single fragment and all fragments together tell of the class.
+
+    Together they tell ``prod_i f_i(c) / prior(c)^(m-1)``, f_i being the shares of the class values in the
+    record's equivalence class (EC) of fragment i: fragments are taken as independent given the class. A class
+    value that one of a record's ECs lacks is impossible.
+
+    Parameters
+    ----------
+    counts : sequence of ndarrays of shape (E_i, class values)
+        Class counts as published; where an EC publishes its class values once, equal shares of them.
+    members : sequence of ndarrays of shape (records,)
+        The EC of every record, for each fragment.
+    classes : ndarray of shape (records,)
+        The class of every record in the input.
+
+    Returns
+    -------
+    tuple of ClassRevealed
+        "prior", "fragment" (whose most likely class is right most often; the first of equals) and, of several
+        fragments, "combination". Of equally likely class values the more frequent counts, then the first.
+    """
+    prior = published_prior(counts)
+    by_frequency = np.argsort(-prior, kind="stable")
+    rank = np.argsort(by_frequency)
+    counts = [fragment[:, by_frequency] for fragment in counts]
+    truth, prior = rank[classes], prior[by_frequency]
+
+    everyone = _guess(_logarithms(prior[None, :]), prior).of(np.zeros(len(truth), dtype=np.int32))
+    single = [_guess(_logarithms(fragment), prior) for fragment in counts]
+    right = [np.count_nonzero(guess.likely[ecs] == truth) for guess, ecs in zip(single, members, strict=True)]
+    best = int(np.argmax(right))
+    revealed = [
+        _revealed("prior", None, everyone, truth),
+        _revealed("fragment", best + 1, single[best].of(members[best]), truth),
+    ]
+    if len(counts) > 1:
+        revealed.append(_revealed("combination", None, _combined(counts, members, prior), truth))
+    return tuple(revealed)
+
+
+def _combined(counts: Sequence[Counts], members: Sequence[Labels], prior: Floats) -> Guess:
+    """Guess the class of every record from its ECs in all fragments."""
+    likely = np.empty(len(members[0]), dtype=np.intp)
+    probability = np.empty(len(likely))
+    known = _logarithms(np.where(prior > 0, prior, 1.0))
+    first, *others = (_logarithms(fragment) for fragment in counts)
+    tables = [first, *(table - known for table in others)]
+    for block, logs in together(tables, members, np.add):
+        likely[block], probability[block] = _guess(logs, prior)
+    return Guess(likely, probability)
+
+
+def _guess(logs: Floats, prior: Floats) -> Guess:
+    probabilities = posterior(logs, prior)
+    largest = probabilities.max(axis=1)
+    return Guess((probabilities >= largest[:, None] - CLOSE).argmax(axis=1), largest)
+
+
+def _logarithms(shares: Counts) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.log(shares)
+
+
+def _revealed(
+    knowledge: Literal["prior", "fragment", "combination"],
+    fragment: int | None,
+    guess: Guess,
+    truth: npt.NDArray[np.intp],
+) -> ClassRevealed:
+    return ClassRevealed(
+        knowledge,
+        fragment,
+        largest=spread(guess.probability),
+        above_half=float(np.mean(guess.probability > 0.5 + CLOSE)),
+        above_nine_tenths=float(np.mean(guess.probability > 0.9 + CLOSE)),
+        certain=float(np.mean(guess.probability >= 1 - CLOSE)),
+        right=float(np.mean(guess.likely == truth)),
+    )
