@@ -5,15 +5,14 @@ import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Parameter, validators
 
-from tasks.errors import StepError, UnjoinError
+from tasks.errors import ConfigurationError, StepError, UnjoinError
 from tasks.version import __version__
 
-if TYPE_CHECKING:
-    from tasks.config import Config
+R = TypeVar("R")
 
 Engine = Literal["prefect", "plain"]
 
@@ -80,15 +79,26 @@ def release(
 
 
 @app.command
-def audit(folder: Path, *, store: Path | None = None) -> None:
+def audit(
+    folder: Path,
+    *,
+    store: Path | None = None,
+    attacks: Path | None = None,
+    targets: Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=100_000))] = None,
+) -> None:
     """Check a published folder from its files alone; print true or false per promise.
 
     ```
     unjoin audit releases/breast_cancer/latest
     unjoin audit releases/patients/latest --store workspace/patients-20261127T030000Z-1a2b3c/store.duckdb
+    unjoin audit releases/patients/latest --attacks release.toml
     ```
 
-    Exit codes: 0 every promise holds, 1 one does not, 2 the folder cannot be read.
+    With --attacks the files are attacked too, as someone would who has nothing else and knows the features
+    of some persons. No promise is about how often that succeeds, so it does not change the exit code.
+
+    Exit codes: 0 every promise holds, 1 one does not, 2 the folder or the table cannot be read or do not
+    belong together, 4 the attacks could not be tried.
 
     Parameters
     ----------
@@ -96,12 +106,24 @@ def audit(folder: Path, *, store: Path | None = None) -> None:
         A published folder: the one with release.json.
     store
         The private store of the run, if its workspace was kept: joins within segments are checked too.
+    attacks
+        The configuration of the release, which names the original table: attack the files as well.
+    targets
+        With --attacks: how many records of the table are aimed at; unless given, as many as the
+        configuration says in evaluation.attacks, or 1000 if that is 0.
     """
     from flows.audit import audit as check  # noqa: PLC0415
     from flows.terminal import print_outcomes  # noqa: PLC0415
 
-    verdict = check(folder, store)
-    print_outcomes(verdict.promises)
+    if attacks is not None:
+        from flows.attack_terminal import attack_and_print  # noqa: PLC0415
+
+        verdict = attack_and_print(folder, attacks, store, targets)
+    elif targets is not None:
+        raise ConfigurationError("--targets: is used with --attacks only")
+    else:
+        verdict = check(folder, store)
+        print_outcomes(verdict.promises)
     if not verdict.success:
         sys.exit(1)
 
@@ -158,6 +180,61 @@ def compare(
         write_comparison(comparison, folder, advice)
         print_place(folder)
     require_recommendation(comparison)
+
+
+@app.command
+def experiments(
+    *,
+    data: Annotated[list[str] | None, Parameter(negative=())] = None,
+    seeds: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
+    quick: Annotated[bool, Parameter(negative=())] = False,
+    out: Path = Path("experiments"),
+    files: Path | None = None,
+    engine: Engine = "plain",
+) -> None:
+    """Reproduce the paper's figures: tables, pictures, and a page that compares them with its text.
+
+    ```
+    unjoin experiments --quick
+    unjoin experiments --data musk --data texture --seeds 3 --out figures --files downloads
+    ```
+
+    Results are kept in the folder as they are found: after an interruption the same command goes on where
+    it was. Data sets: musk (read from files or downloaded), texture, satimage, optdigits, spambase.
+
+    Exit codes: 0 done, 2 a data set or the folder cannot be used, 4 a step failed in a way nobody foresaw,
+    130 stopped by Ctrl-C.
+
+    Parameters
+    ----------
+    data
+        A data set. Can be given several times; all, or two with --quick, unless given.
+    seeds
+        How many random choices of features; 5, or 1 with --quick, unless given.
+    quick
+        Few points, in two minutes on two cores.
+    out
+        The folder for results, figures, pictures and the page.
+    files
+        The folder where the files of Musk are, or are kept once downloaded; the user's cache unless given.
+    engine
+        "plain" runs points in processes of their own; "prefect" records each of them in Prefect.
+    """
+    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")  # points_shown tells instead
+    from flows.evaluate import experiments as flow  # noqa: PLC0415
+    from flows.evaluate_terminal import points_shown, print_overviews, print_place  # noqa: PLC0415
+    from tasks.experiments.datasets import DATASETS  # noqa: PLC0415
+    from tasks.experiments.points import QUICK_DATA, QUICK_SEEDS, SEEDS  # noqa: PLC0415
+
+    names = tuple(dict.fromkeys(data or (QUICK_DATA if quick else DATASETS)))
+    number = seeds or (QUICK_SEEDS if quick else SEEDS)
+    with points_shown():
+        if engine == "plain":
+            overviews = flow.fn(names, number, out, files, quick=quick)
+        else:
+            overviews = _run_in_prefect(lambda: flow(names, number, out, files, quick=quick))
+    print_overviews(overviews)
+    print_place(out)
 
 
 @app.command
@@ -218,14 +295,14 @@ def _release(config_path: Path, overrides: list[str]) -> None:
     from flows.terminal import print_release, progress_shown  # noqa: PLC0415
 
     with progress_shown():
-        folder = flow.fn(config) if config.run.engine == "plain" else _run_in_prefect(flow, config)
+        folder = flow.fn(config) if config.run.engine == "plain" else _run_in_prefect(lambda: flow(config))
     print_release(folder)
 
 
-def _run_in_prefect(flow: Callable[["Config"], Path], config: "Config") -> Path:
+def _run_in_prefect(flow: Callable[[], R]) -> R:
     """Run a flow under Prefect; what goes wrong in Prefect itself is told in one line."""
     try:
-        return flow(config)
+        return flow()
     except UnjoinError:
         raise
     except Exception as error:

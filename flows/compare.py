@@ -1,11 +1,5 @@
 """The comparison: releases of one table side by side, none of which is published."""
 
-import secrets
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
-
 from tasks.comparing.compare import (
     Comparison,
     as_configured,
@@ -25,10 +19,8 @@ from tasks.comparing.compare_trials import (
 )
 from tasks.comparing.recommend import leading, recommend
 from tasks.config import Config
-from tasks.errors import ConfigurationError
 from tasks.load import load_table
-from tasks.steps import ERROR_LOG
-from tasks.store import create_workspace
+from tasks.workspace import private_store
 
 
 def compare(config: Config, *, quick: bool = False) -> Comparison:
@@ -45,7 +37,7 @@ def compare(config: Config, *, quick: bool = False) -> Comparison:
         Fewer records, the configured guarantee only, fewer fragments, and no third round.
     """
     scope, learners = scope_of(config, quick=quick), learners_of(config)
-    with private_store(config) as store:
+    with private_store(config, "comparison") as store:
         features = load_table(store, config).features
         kept = keep_records_out(store, config, scope.records)
         references = measure_references(store, config, kept.held, learners)
@@ -60,33 +52,3 @@ def compare(config: Config, *, quick: bool = False) -> Comparison:
             tried += try_strategies_again.map(store, again, kept, config, learners)
     recommendation = recommend(tried, config, testing)
     return Comparison(config, learners, training, testing, references, tuple(tried), recommendation)
-
-
-@contextmanager
-def private_store(config: Config) -> Iterator[Path]:
-    """Open a private store, and delete it with all that is beside it; only an error log is left.
-
-    Raises
-    ------
-    ConfigurationError
-        If the folder cannot be made.
-    """
-    folder = config.run.workspace / f"{config.output.name}-comparison-{secrets.token_hex(3)}"
-    try:
-        store = create_workspace(folder)
-    except OSError as error:
-        raise ConfigurationError(f"{error.filename}: cannot be made ({error.strerror})") from None
-    try:
-        yield store
-    finally:
-        _sweep(folder)
-
-
-def _sweep(folder: Path) -> None:
-    for path in folder.iterdir():
-        if path.is_dir():
-            shutil.rmtree(path)
-        elif path.name != ERROR_LOG:
-            path.unlink()
-    with suppress(OSError):
-        folder.rmdir()  # unless it holds the log

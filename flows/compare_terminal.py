@@ -5,7 +5,7 @@ from pathlib import Path
 from rich.markup import escape
 from rich.table import Table
 
-from flows.terminal import TERMINAL
+from flows.terminal import TERMINAL, print_cells
 from tasks.comparing.compare import Comparison
 from tasks.comparing.compare_words import (
     headings,
@@ -37,7 +37,7 @@ def print_comparison(comparison: Comparison, advice: str) -> None:
         _print_table(headings(comparison), lines)
     else:
         for line in (headings(comparison), *lines):
-            TERMINAL.print("\t".join(line), soft_wrap=True, markup=False)
+            print_cells(*line)
     _print_sentences(refusals(comparison))
     if comparison.recommendation is not None:
         _print_sentences(recommendation_in_words(comparison))

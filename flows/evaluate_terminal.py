@@ -15,7 +15,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from flows.terminal import ERRORS, TERMINAL
+from flows.terminal import ERRORS, TERMINAL, print_cells
 from tasks.experiments.experiment_page import FIGURES, PAGE, PICTURES
 from tasks.experiments.experiment_words import BOUNDS_NAMES, LINE_NAMES, data_name
 from tasks.experiments.overview import Overview
@@ -71,7 +71,7 @@ def print_overviews(overviews: Sequence[Overview]) -> None:
     lines = [*_head(overviews), *_loss_lines(overviews), *_f_lines(overviews)]
     if not TERMINAL.is_terminal:
         for line in (headings, *lines):
-            TERMINAL.file.write("\t".join(line) + "\n")  # print would make blanks of tabs
+            print_cells(*line)
         return
     table = Table(box=None, pad_edge=False)
     for place, heading in enumerate(headings):

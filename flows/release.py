@@ -12,6 +12,8 @@ from tasks.enforce import enforce_non_reconstructibility
 from tasks.evaluate import measure_baseline, measure_release
 from tasks.fragment import fragment_features
 from tasks.load import load_table
+from tasks.measure_risks import measure_risks
+from tasks.measure_utility import measure_utility
 from tasks.merge import merge_chunks
 from tasks.mutual_information import measure_mutual_information
 from tasks.publish import publish_release
@@ -21,9 +23,10 @@ from tasks.segment import segment_records
 from tasks.try_learning import try_learning
 from tasks.workspace import workspace
 from tasks.write import write_fragments
+from validations.attack_release import attack_release
 from validations.check_release import check_release, require
 
-STEPS = 16
+STEPS = 19
 
 
 @flow(name="release", flow_run_name="release {config.output.name}", persist_result=False)
@@ -52,10 +55,13 @@ def release(config: Config) -> Path:
         arrange_lines(run.store, config)
         measure_baseline(run.store, config)
         measure_release(run.store)
+        measure_risks(run.store, config)
+        measure_utility(run.store, config)
         write_fragments(run.store, config, run.staging, run.version)
         verdict = check_release(run.store, config, run.staging)
         show_promises(verdict.promises)
         require(run.store, verdict)
+        attack_release(run.store, config, run.staging)
         try_learning(run.store, config)
         write_report(run.store, run.staging, verdict)
         folder = publish_release(run.store, run.staging, run.version)

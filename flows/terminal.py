@@ -53,8 +53,8 @@ def print_outcomes(outcomes: Sequence[Outcome]) -> None:
     """Print true or false per promise, with what was asked and what the files hold; a line each in a pipe."""
     if not TERMINAL.is_terminal:
         for outcome in outcomes:
-            cells = (_truth(outcome), outcome.name, f"asked: {outcome.asked}", f"found: {outcome.achieved}")
-            TERMINAL.print("\t".join(cells), soft_wrap=True, markup=False)
+            asked_and_found = (f"asked: {outcome.asked}", f"found: {outcome.achieved}")
+            print_cells(_truth(outcome), outcome.name, *asked_and_found)
         return
     table = Table(box=None, pad_edge=False)
     for heading in ("holds", "promise", "asked", "found"):
@@ -64,6 +64,11 @@ def print_outcomes(outcomes: Sequence[Outcome]) -> None:
         words = (outcome.name, outcome.asked, outcome.achieved)
         table.add_row(f"[{colour}]{_truth(outcome)}[/]", *map(escape, words))
     TERMINAL.print(table)
+
+
+def print_cells(*cells: str) -> None:
+    """Print one line of a table for other programs, with tabs between its cells."""
+    TERMINAL.file.write("\t".join(cells) + "\n")  # rich would make blanks of tabs
 
 
 def _truth(outcome: Outcome) -> str:

@@ -1,4 +1,4 @@
-"""Before step 3: how many fragments serve best, found by trials with records that are kept out."""
+"""Step: how many fragments serve best, found by trials with records that are kept out."""
 
 import time
 from collections.abc import Sequence

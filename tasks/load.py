@@ -1,4 +1,4 @@
-"""Step 1: read the table into the store, each column in its role, each value as its rank."""
+"""Step: read the table into the store, each column in its role, each value as its rank."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tasks.config import Config
 from tasks.domain import Domain, Kind
-from tasks.errors import InfeasibleError, InputError
+from tasks.errors import ConfigurationError, InfeasibleError, InputError
 from tasks.loading.column_faults import Domains, column_faults
 from tasks.loading.hierarchy import Taxonomy, read_hierarchy
 from tasks.loading.kinds import column_types, kind_of
@@ -64,7 +64,7 @@ def load_table(store: Path, config: Config) -> Shape:
     taxonomies = {name: read_hierarchy(path) for name, path in config.columns.hierarchies.items()}
     with open_store(store) as connection:
         records = read_rows(connection, config.input, len(names), [column.place for column in columns])
-        _check_size(records, config.privacy.k)
+        _check_size(records, config)
         kinds = _kinds(connection, config, columns)
         _write_source(connection, columns, kinds)
         domains = _write_codes(connection, columns, kinds)
@@ -77,9 +77,15 @@ def load_table(store: Path, config: Config) -> Shape:
     return Shape(records, len(by_role.features), len(by_role.of_class.values))
 
 
-def _check_size(records: int, k: int) -> None:
+def _check_size(records: int, config: Config) -> None:
+    k, population = config.privacy.k, config.evaluation.population
     if records == 0:
         raise InputError("input.path: the table has no records")
+    if population is not None and population < records:
+        raise ConfigurationError(
+            f"evaluation.population: must be at least the number of records, {records:,}, which are drawn "
+            f"from it; got {population:,}"
+        )
     if records < k:
         raise InfeasibleError(
             f"the table has {records} records, fewer than k = {k}: no release can hold k = {k}"

@@ -1,4 +1,4 @@
-"""Steps 9 and 10: how surely records can be picked out of the release, and what it gives away."""
+"""Step: how surely records can be picked out of the release, and what it gives away."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tasks.config import Config
-from tasks.errors import ConfigurationError
 from tasks.learning.learn import equal_shares
 from tasks.risks.combination import class_revealed
 from tasks.risks.figures import Membership, Risks
@@ -62,16 +61,9 @@ def _told(counts: Sequence[Counts], members: Sequence[Labels]) -> list[npt.NDArr
 
 @step("measure the risks")
 def measure_risks(store: Path, config: Config) -> float:
-    """Store the risks of the release; return the highest chance to pick a record out of one fragment.
-
-    Raises
-    ------
-    ConfigurationError
-        If there are more records than people they are drawn from.
-    """
+    """Store the risks of the release; return the highest chance to pick a record out of one fragment."""
     with open_store(store) as connection:
         classes = read_codes(connection, [read_class_domain(connection)])[:, 0]
-        refuse_small_population(config.evaluation.population, len(classes))
         counts = read_class_counts(connection, "after")
         members = read_members(connection)
         per_class = config.privacy.enforcement == "delta_selectivity"
@@ -79,12 +71,3 @@ def measure_risks(store: Path, config: Config) -> float:
         measured = risks(counts, members, classes, per_class=per_class, population=population)
         write_risks(connection, measured)
     return max(part.prosecutor.largest for part in measured.reidentification[: len(members)])
-
-
-def refuse_small_population(population: int | None, records: int) -> None:
-    """Refuse a population that has fewer people than the table has records."""
-    if population is not None and population < records:
-        raise ConfigurationError(
-            f"evaluation.population: must be at least the number of records, {records:,}, which are drawn "
-            f"from it; got {population:,}"
-        )

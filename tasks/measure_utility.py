@@ -1,4 +1,4 @@
-"""Steps 9 and 10: what a user of the data keeps, the input against what is published."""
+"""Step: what a user of the data keeps, the input against what is published."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The two folders of a run: its private workspace, and where its release is prepared."""
+"""The folders of a run: its private workspace, and where its release is prepared."""
 
 import fcntl
 import os
@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from tasks.config import Config
 from tasks.errors import ConfigurationError, GateError, InfeasibleError, InputError
+from tasks.steps import ERROR_LOG
 from tasks.store import create_workspace
 
 STAGING = ".staging-"
@@ -116,3 +117,40 @@ def _version(place: Path) -> str:
     while (place / moment.strftime(VERSION)).exists():
         moment += timedelta(seconds=1)
     return moment.strftime(VERSION)
+
+
+@contextmanager
+def private_store(config: Config, purpose: str) -> Iterator[Path]:
+    """Open a private store, and delete it with all that is beside it; only an error log is left.
+
+    Parameters
+    ----------
+    config
+        Says where, and the name of the release.
+    purpose
+        Part of the folder's name.
+
+    Raises
+    ------
+    ConfigurationError
+        If the folder cannot be made.
+    """
+    folder = config.run.workspace / f"{config.output.name}-{purpose}-{secrets.token_hex(3)}"
+    try:
+        store = create_workspace(folder)
+    except OSError as error:
+        raise ConfigurationError(f"{error.filename}: cannot be made ({error.strerror})") from None
+    try:
+        yield store
+    finally:
+        _sweep(folder)
+
+
+def _sweep(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != ERROR_LOG:
+            path.unlink()
+    with suppress(OSError):
+        folder.rmdir()  # unless it holds the log

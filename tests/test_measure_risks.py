@@ -15,7 +15,7 @@ from tasks.enforce import enforce_non_reconstructibility
 from tasks.errors import ConfigurationError
 from tasks.fragment import fragment_features
 from tasks.load import load_table
-from tasks.measure_risks import measure_risks, refuse_small_population
+from tasks.measure_risks import measure_risks
 from tasks.merge import merge_chunks
 from tasks.mutual_information import measure_mutual_information
 from tasks.read_config import parse_config, read_config
@@ -173,11 +173,6 @@ def test_a_population_of_the_records_alone_is_the_prosecutors(measured):
 def test_a_population_smaller_than_the_table_is_refused(measured):
     with pytest.raises(ConfigurationError, match=r"evaluation\.population: .* 400, .* got 399"):
         measured(evaluation={"population": 399})
-
-
-@pytest.mark.parametrize("population", [None, 1000, 1001])
-def test_a_population_of_at_least_the_records_is_taken(population):
-    refuse_small_population(population, 1000)
 
 
 def test_a_population_has_people(tmp_path, small_table):

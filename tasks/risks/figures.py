@@ -40,7 +40,8 @@ class Reidentification(NamedTuple):
         Over records: the expected 1 / candidates in the population. Equals `prosecutor` where the table is
         the population.
     marketer
-        The share of records that are picked out rightly if each is taken for one of its candidates at random.
+        The share of records that are picked out rightly if each is taken for one of its candidates at random;
+        an upper bound for joins where class values were changed, since a record may have no row of its own.
     unique
         How many records have one candidate.
     candidates
@@ -76,7 +77,7 @@ class ClassRevealed(NamedTuple):
     Attributes
     ----------
     knowledge
-        "prior": the class shares of the whole table; "fragment": the best single fragment, for who knows a
+        "prior": the shares of the published files; "fragment": the best single fragment, for who knows a
         record's features in it; "combination": all fragments together, taken as independent given the class.
     fragment
         Number of the best single fragment; None for the others.
