@@ -1,4 +1,4 @@
-"""Step 8: arrange what each fragment publishes as lines.
+"""Step: arrange what each fragment publishes as lines.
 
 A line stands for the records that are alike in all published cells. Lines are sorted by those
 cells, so the place of a record tells nothing that its cells do not.

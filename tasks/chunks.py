@@ -1,4 +1,4 @@
-"""Step 5: make every chunk, a segment of a fragment, anonymous on its own (paper, section 5, steps 3 and 4).
+"""Step: make every chunk, a segment of a fragment, anonymous on its own (paper, section 5, steps 3 and 4).
 
 Without l or t there is one segment, and its chunks are the fragments (paper, section 3.2, step 2).
 """

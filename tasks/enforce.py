@@ -1,4 +1,4 @@
-"""Step 7: make joins safe, and see that equivalence classes are as diverse as before (paper, section 4)."""
+"""Step: make joins safe, and see that equivalence classes are as diverse as before (paper, section 4)."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Steps 9 and 10: what the release costs and what it leaves, as one table of measures."""
+"""Steps: what the release costs and what it leaves, as one table of measures."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Step 3: which feature goes into which fragment (paper, section 4.1, Algorithm 1).
+"""Step: which feature goes into which fragment (paper, section 4.1, Algorithm 1).
 
 FMRMR rewards fragments whose features tell much of the class and little of each other.
 """

@@ -1,4 +1,4 @@
-"""Step 6: bring the equivalence classes of each fragment together (paper, section 5, step 5).
+"""Step: bring the equivalence classes of each fragment together (paper, section 5, step 5).
 
 Classes of different segments that release the same are one: nothing tells them apart any more.
 """

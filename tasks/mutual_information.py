@@ -1,4 +1,4 @@
-"""Step 2: how much every two columns tell of each other (paper, section 3.2).
+"""Step: how much every two columns tell of each other (paper, section 3.2).
 
 Joint counts of many pairs come from few passes: columns are packed into groups whose joint
 values still fit a small table, and one count over two groups holds the tables of all pairs

@@ -1,4 +1,4 @@
-"""Step 14: make a checked release visible, all of it or nothing."""
+"""Step: make a checked release visible, all of it or nothing."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""Step 4: cut the rows into segments, within which every fragment is anonymized (paper, section 5).
+"""Step: cut the rows into segments, within which every fragment is anonymized (paper, section 5).
 
 All fragments cut their records into these segments first, whose numbers nobody else ever sees. The tree of
 cuts is grown top-down, level by level, many nodes at a time.

@@ -1,4 +1,4 @@
-"""Step 11: what can be learnt from the release, found by a trial of it with records that are kept out."""
+"""Step: what can be learnt from the release, found by a trial of it with records that are kept out."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

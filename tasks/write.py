@@ -1,4 +1,4 @@
-"""Step 11: write each fragment's files into a staging folder, beside where they will be published."""
+"""Step: write each fragment's files into a staging folder, beside where they will be published."""
 
 import hashlib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Step 12: the gate of a release: what was asked of the run, against what its files hold."""
+"""Step: the gate of a release: what was asked of the run, against what its files hold."""
 
 from collections.abc import Sequence
 from dataclasses import replace
