@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tasks.report import PlacedFeature, ReportFacts
+from tasks.reports.dictionary import ColumnEntry
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,11 @@ def release(features, sensitive, parts, sizes, random):
                 "unfragmented_features": whole,
             }
         },
+        "settings": {
+            "privacy.k": 40,
+            "privacy.enforcement": "min_distortion",
+            "fragmentation.fragments": len(parts),
+        },
         "limits": {"max_information_loss": None, "max_changed_class_values": None},
         "config_sha256": "c0ffee" * 10 + "abcd",
         "versions": {"numpy": "2.4.6", "duckdb": "2.0.1", "prefect": "3.9.1"},
@@ -125,8 +131,22 @@ def made_up(features, fragments=2, sensitive=()):
         mutual_information=information,
         placements=tuple(placements),
         class_sizes=sizes,
+        dictionary=dictionary(parts, sensitive),
         steps=(("load", 0.4), ("mutual information", 1.21), ("fragment", 0.02)),
     )
+
+
+def dictionary(parts, sensitive):
+    entries = [
+        ColumnEntry(name, "feature", "decimal", number, 20 + place, 0.125, 0.25, missing=place == 0)
+        for number, part in enumerate(parts, start=1)
+        for place, name in enumerate(part)
+    ]
+    entries += [
+        ColumnEntry(name, "sensitive", "text", place % len(parts) + 1, 4, 1.0, None, missing=True)
+        for place, name in enumerate(sensitive)
+    ]
+    return (*entries, ColumnEntry("diagnosis", "class", "text", None, 3, 1.0, None, missing=False))
 
 
 def per_class(facts):
@@ -138,7 +158,8 @@ def per_class(facts):
     }
     joins = {**facts.manifest["joins"], "smallest_join": None, "smallest_records": None}
     manifest = {**facts.manifest, "class_values": "per_class", "guarantees": guarantees, "joins": joins}
-    return replace(facts, manifest={**manifest, "enforcement": "delta_selectivity"})
+    dictionary = (*facts.dictionary[:-1], facts.dictionary[-1]._replace(exact=0.0625, missing=True))
+    return replace(facts, manifest={**manifest, "enforcement": "delta_selectivity"}, dictionary=dictionary)
 
 
 def changed(facts, **keys):

@@ -1,11 +1,15 @@
 """The report of each kind of made-up release, rendered once and taken apart."""
 
+from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 
+from made_up_attacks import made_up_attacks
 from made_up_release import made_up, per_class, protected, segmented
+from made_up_risks import made_up_risks
+from made_up_utility import made_up_utility
 
-from tasks.report import render_report
+from tasks.reports.page import render_report
 
 VOID = {"meta", "br", "img", "hr", "link", "input"}
 ODD_NAMES = (
@@ -17,6 +21,17 @@ ODD_NAMES = (
     "$x_1$ & 'y'",
     "血圧",
 )
+
+
+def measured(facts, population=None):
+    """Give a release what was measured of its risks, of attacks on it and of what it keeps."""
+    fragments = len(facts.manifest["fragments"])
+    return replace(
+        facts,
+        risks=made_up_risks(fragments, population),
+        attacks=made_up_attacks(fragments, facts.sensitive),
+        utility=made_up_utility(facts.features, fragments),
+    )
 
 
 THIRTY = [f"mean feature {i}" for i in range(30)]
@@ -45,6 +60,15 @@ VARIANTS = {
         smallest_join=57,
     ),
 }
+MEASURED = {
+    "measured": measured(VARIANTS["thirty"]),
+    "measured_one": measured(VARIANTS["one"], 10**6),
+    "measured_odd": measured(VARIANTS["odd"]),
+    "measured_classes": measured(VARIANTS["per_class"]),
+    "measured_values": measured(VARIANTS["distinct"], 10**6),
+    "measured_wide": measured(made_up([f"column_{i}" for i in range(70)], 5)),
+}
+VARIANTS |= MEASURED
 
 
 class Page(HTMLParser):

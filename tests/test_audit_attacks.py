@@ -200,7 +200,7 @@ def test_attacks_that_fail_are_told_after_the_promises(command, monkeypatch, cap
     with pytest.raises(StepError, match=r"could not be tried \(ZeroDivisionError\)"):
         run(command)
     shown = capsys.readouterr()
-    assert all(line.startswith("true ") for line in shown.out.splitlines())
+    assert all(line.startswith("true\t") for line in shown.out.splitlines())
     assert "4711" not in shown.out + shown.err
 
 

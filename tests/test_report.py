@@ -8,7 +8,7 @@ import pytest
 from made_up_release import OUTCOMES, changed, with_joins
 from report_pages import VARIANTS, Page, rendered, words
 
-from tasks.report import render_report
+from tasks.reports.page import render_report
 from tasks.reports.pictures import visible_text
 from tasks.reports.report_trials import LearnerResult, Learning, NumberChoice, NumberTrial
 
@@ -20,6 +20,14 @@ def variant(request):
 
 def test_every_element_is_closed(variant):
     assert variant[2].open == []
+
+
+def test_every_entry_of_the_contents_leads_to_a_section(variant):
+    _, text, page = variant
+    contents = re.findall('href="#([a-z]+)"', text.partition("<nav")[2].partition("</nav>")[0])
+    headings = [element["id"] for tag, element in page.elements if tag == "h2"]
+    assert contents == headings[1:]
+    assert [e["aria-labelledby"] for tag, e in page.elements if tag == "section"] == headings
 
 
 def test_links_lead_only_into_the_page_or_to_the_release(variant):
@@ -50,12 +58,14 @@ def test_ids_are_unique(variant):
     assert len(ids) == len(set(ids))
 
 
-def test_the_three_pictures_have_labels(variant):
-    pictures = [element for tag, element in variant[2].elements if tag == "svg"]
-    assert [picture["role"] for picture in pictures] == ["img"] * 3
+def test_every_picture_has_a_label(variant):
+    facts, _, page = variant
+    pictures = [element for tag, element in page.elements if tag == "svg"]
+    assert {picture["role"] for picture in pictures} == {"img"}
     labels = [picture["aria-label"] for picture in pictures]
-    for label, subject in zip(labels, ("mutual information", "Information loss", "sizes"), strict=True):
-        assert subject in label
+    assert len(labels) == len(set(labels)) == (3 if facts.risks is None else 7)
+    for subject in ("Information loss", "mutual information", "sizes"):
+        assert sum(subject in label for label in labels) == 1
 
 
 def test_headings_are_in_order(variant):
@@ -84,9 +94,9 @@ def test_every_promise_fragment_and_feature_is_in_the_page(variant):
         assert " ".join(visible_text(name).split()) in page.text
 
 
+@pytest.mark.parametrize("variant", ["wide", "measured_odd"])
 def test_the_same_facts_give_the_same_bytes(variant):
-    facts, text, _ = variant
-    assert render_report(facts) == text
+    assert render_report(VARIANTS[variant]) == rendered(variant)[0]
 
 
 @pytest.mark.parametrize("variant", ["odd", "recursive"])
@@ -213,7 +223,7 @@ def test_nothing_is_said_of_trials_where_there_were_none():
 def test_the_choice_of_the_number_is_told_with_its_curve():
     text, pictures = told(choice=CHOICE)
     assert len(pictures) == 4
-    assert "F-measure of trials with each number of fragments" in pictures[0]
+    assert "F-measure of trials with each number of fragments" in pictures[1]
     assert "Each trial released two thirds of 1,838 records the way" in text
     assert "Chosen is the lowest number within one standard error of the best, which is 3." in text
     assert "There was no time for 5: with a larger time budget" in text
@@ -234,7 +244,7 @@ def test_a_choice_on_one_fold_is_told_as_one():
     assert "compared on one such third, so no standard error is known, and the best was chosen" in text
     assert "no time for all three thirds" in text
     assert "1 0.500 none 0.212 4.5 % 1 2.5 tried" in text
-    assert "information loss and changed values" in pictures[0]
+    assert "information loss and changed values" in pictures[1]
 
 
 def test_one_number_that_was_tried_is_neither_called_the_best_nor_drawn():
@@ -286,7 +296,7 @@ def test_what_can_be_learnt_is_told_with_a_picture():
     assert "decision tree 0.510 / 0.620 / 0.630 0.410 / 0.420 / 0.430 0.930" in text
     assert "nearest neighbours 0.710 / 0.520 / 0.530 0.310 / 0.320 / 0.330 0.940" in text
     assert "not feasible" not in text
-    assert "Weighted F-measure of 2 classifiers" in pictures[3]
+    assert "Weighted F-measure of 2 classifiers" in pictures[1]
 
 
 def test_a_trial_that_was_not_feasible_is_told_as_such():
@@ -304,3 +314,61 @@ def test_one_fragment_is_compared_with_the_table_alone():
     assert "learnt from the table as it is released, and from the table as it is" in text
     assert "n fragments" not in text.partition("What can be learnt")[2].partition("As it is")[0]
     assert "In one table" not in text
+
+
+def test_the_summary_tells_of_risks_and_attacks():
+    text = words("measured").partition("Contents")[0].partition("Promises")[0]
+    assert "picks the person's own record out of a fragment with a chance of at most 1 in 41 (risks)." in text
+    assert (
+        "most likely class, from all fragments together, is the true one for 93.2 % of the records, and "
+        "certain for 31 %; who knows nothing of the person is right for 62.7 %."
+    ) in text
+    assert "Of 6 attacks that use the published files only, 1 succeeded more often than without what" in text
+    assert (
+        "the one that gained most (class guessed) for 82 % of the persons it was tried on, against 71 %"
+        in text
+    )
+    assert "Attacks" not in words("thirty")
+
+
+def test_attacks_that_gained_nothing_or_failed_are_told_as_such():
+    attacks = VARIANTS["measured"].attacks
+    dull = tuple(attack._replace(excess_low=0.0) for attack in attacks.attacks)
+    text, _ = told("measured", attacks=attacks._replace(attacks=dull))
+    assert "None of 6 attacks that use the published files only succeeded more often" in text
+    text, _ = told("measured", attacks=attacks._replace(attacks=(), candidates=(), failure="MemoryError"))
+    assert "Attacks on the written files could not be tried." in text
+    assert "Only some attacks were tried" not in text
+
+
+def test_the_limits_of_risks_and_attacks_are_told():
+    text = words("measured_one").partition("What is not promised")[2]
+    assert "Risks are measured, not limited." in text
+    assert "The population is as the publisher of this release states it, and was not checked." in text
+    assert "as if they were independent" not in text
+    assert "Only some attacks were tried." in text
+    text = words("measured")
+    assert "as if they were independent given the class, which they are not" in text
+    assert "The population is as" not in text
+
+
+def test_the_settings_are_told():
+    text = words("thirty").rpartition("Provenance")[2]
+    assert "privacy.k 40 privacy.enforcement min_distortion fragmentation.fragments 2" in text
+
+
+def test_a_long_query_is_left_to_the_screen():
+    long = replace(OUTCOMES[1], query="SELECT 1\n" * 40)
+    text = render_report(replace(VARIANTS["thirty"], outcomes=(long, OUTCOMES[2])))
+    assert text.count('<details class="screen"><summary>Every equivalence class') == 1
+    assert "the query is long; it is in validation/k.json" in text
+    assert "is long" not in rendered("thirty")[0]
+
+
+def test_promises_without_a_query_are_named():
+    assert "There is no query for Every file is the one the manifest names:" in words("thirty")
+    assert "There is no query" not in words_of(replace(VARIANTS["thirty"], outcomes=OUTCOMES[1:]))
+
+
+def words_of(facts):
+    return Page(render_report(facts)).text

@@ -7,7 +7,7 @@ import pytest
 from made_up_release import made_up, protected, segmented, with_joins
 from report_pages import VARIANTS, Page, words
 
-from tasks.report import render_report
+from tasks.reports.page import render_report
 from tasks.reports.pictures import visible_text
 
 

@@ -1,5 +1,6 @@
 """Promise `formats`: the CSV and the Parquet file of a fragment say the same, cell by cell."""
 
+from validations import file_queries
 from validations.evidence import Evidence, FragmentEvidence
 from validations.findings import ExpectNoDeviation, Finding, evidence_frame, in_words
 from validations.promises import Promises
@@ -53,6 +54,7 @@ def finding(promises: Promises, evidence: Evidence) -> Finding:
                 description="Every file holds its rows as a release writes them, and nothing beside them.",
             ),
         ),
+        query=file_queries.formats(promises),
     )
 
 

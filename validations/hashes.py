@@ -1,5 +1,6 @@
 """Promise `hashes`: every fragment file is the stated one, and the folder holds nothing undeclared."""
 
+from validations import file_queries
 from validations.evidence import Evidence
 from validations.findings import ExpectNoDeviation, Finding, evidence_frame, in_words
 from validations.promises import Promises
@@ -35,4 +36,5 @@ def finding(promises: Promises, evidence: Evidence) -> Finding:
                 description="Every fragment file is as stated; nothing undeclared is there.",
             ),
         ),
+        query=file_queries.hashes(promises),
     )

@@ -1,5 +1,6 @@
 """Promise `limits`: the release is still worth having: not too much was lost, not too much was changed."""
 
+from validations import file_queries
 from validations.findings import ExpectNoDeviation, Finding, evidence_frame
 from validations.promises import Promises
 
@@ -32,4 +33,5 @@ def finding(promises: Promises) -> Finding:
                 column="excess", max_value=0, description="No measure exceeds the limit asked for it."
             ),
         ),
+        query=file_queries.limits(promises),
     )

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from validations import file_queries
 from validations.evidence import Evidence
 from validations.findings import ExpectNoDeviation, Finding, evidence_frame, in_words
 from validations.promises import Promises
@@ -139,6 +140,7 @@ def finding(promises: Promises, evidence: Evidence) -> Finding:
                 description="Every figure that the manifest states is what the files show.",
             ),
         ),
+        query=file_queries.figures(promises),
     )
 
 

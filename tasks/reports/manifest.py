@@ -10,6 +10,7 @@ import duckdb
 
 from tasks.config import Config, Privacy
 from tasks.domain import Domain
+from tasks.reports.settings import stated_settings
 from tasks.tables import (
     read_ancestors,
     read_class_domain,
@@ -171,6 +172,7 @@ def draft_manifest(
         "suppressed_records": 0,
         "measures": _measures(connection, measures),
         "limits": config.limits.model_dump(),
+        "settings": stated_settings(config),
         "config_sha256": config.sha256,
         "versions": {library: version(library) for library in LIBRARIES},
         "validation": {"success": None, "path": "validation"},

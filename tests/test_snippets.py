@@ -1,0 +1,143 @@
+"""The programs that a report prints run in the published folder, and read and learn what is there."""
+
+import contextlib
+import html
+import io
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pytest
+from published_folder import Categories, ClassOf, Fragment, Range, build
+from report_releases import VARIANTS, published
+
+from tasks.partitions.cells import parse_cell
+from tasks.reports.snippets import learning_snippet, reading_snippets
+
+NAMES = ("it's", 'a "b", c', "back\\slash", "line\nbreak", "right\u202eleft", "größe 血圧", "{x}", "class")
+
+
+def by_hand(name, own, delta=None):
+    features = {name: "integer", name + "2": "categorical"}
+    classes = [
+        ClassOf((Range(1, 3), Categories(("x", "y"))), {"a": 3, "b": 2}),
+        ClassOf((Range(4, 4, missing=True), Categories(("y",), missing=True)), {"a": 3, "[c": 2}),
+        ClassOf((Range(None, None, missing=True), Categories(("{z}",))), {"b": 5}),
+    ]
+    other = {"other": "decimal"}
+    more = [ClassOf((Range(0.5, 1.5),), {"a": 6, "[c": 2}), ClassOf((Range(2.5, 2.5),), {"b": 7})]
+    return build([Fragment(features, classes), Fragment(other, more)], k=5, class_attribute=own, delta=delta)
+
+
+def run_python(text):
+    shown, names = io.StringIO(), {}
+    with contextlib.redirect_stdout(shown):
+        exec(text, names)  # noqa: S102 - the report's own program
+    return shown.getvalue(), names
+
+
+def run_all(manifest):
+    found = {}
+    for snippet in reading_snippets(manifest):
+        found[snippet.title, snippet.language] = (
+            run_python(snippet.text) if snippet.language == "python" else duckdb.sql(snippet.text).fetchall()
+        )
+    return found
+
+
+RANGES = "Read a range as its bounds or its midpoint"
+SETS = "Read a set of categories"
+LISTED = "Read which class values a group of records has"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_programs_read_columns_of_any_name(name, tmp_path, monkeypatch):
+    own = "class" if name != "class" else "x"
+    manifest = by_hand(name, own).manifest
+    by_hand(name, own).write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    found = run_all({**manifest, "columns": manifest["columns"][:2]})
+    means = {"[c": (2, 4, 4, 4.0), "a": (6, 1, 4, 3.0), "b": (7, 1, 3, 2.0)}
+    assert {row[0]: row[1:] for row in found[RANGES, "sql"]} == means
+    names = found[RANGES, "python"][1]
+    assert names["middle"].groupby(names["rows"][own]).mean().to_dict() == {"[c": 4.0, "a": 3.0, "b": 2.0}
+    sets = {("x", "a"): 3, ("x", "b"): 2, ("y", "a"): 6, ("y", "b"): 2, ("y", "[c"): 2, ("{z}", "b"): 5}
+    sets |= {(None, "a"): 3, (None, "[c"): 2}
+    assert {row[:2]: row[2] for row in found[SETS, "sql"]} == sets
+    names = found[SETS, "python"][1]
+    counts = names["each"].groupby([name + "2", own]).size().to_dict()
+    assert counts == {key: number for key, number in sets.items() if key[0] is not None}
+
+
+@pytest.mark.parametrize("name", NAMES[:2])
+def test_programs_read_the_class_values_of_groups(name, tmp_path, monkeypatch):
+    release = by_hand("x", name, delta=0.5)
+    release.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    found = run_all(release.manifest)
+    listed = [(5, ["[c", "a"]), (5, ["a", "b"]), (5, ["b"])]
+    assert sorted((records, sorted(values)) for records, values in found[LISTED, "sql"]) == listed
+    frame = found[LISTED, "python"][1]["listed"]
+    lines = frame[["records", "class_values"]].itertuples(index=False)
+    assert sorted((records, sorted(values)) for records, values in lines) == listed
+    assert found[RANGES, "sql"] == [(15, 1, 4, 3.0)]
+
+
+def test_learning_takes_the_class_values_of_a_group_in_turn(tmp_path, monkeypatch):
+    release = by_hand("x", "class", delta=0.5)
+    release.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    names = run_python(learning_snippet(release.manifest).text)[1]
+    people = pd.DataFrame({"x": [2, 4], "x2": ["x", "y"], "other": [2.5, 1.0]})
+    assert names["classify"](people).tolist() == ["b", "a"]
+    first = pd.read_parquet("fragment_1.parquet")
+    listed = names["classes"].groupby(names["ec"]).agg(Counter)
+    assert names["ec"].value_counts().tolist() == [8, 7]
+    assert sorted(map(sorted, (counts.values() for counts in listed))) == [[4, 4], [7]]
+    assert len(first) == 15
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_programs_run_as_the_page_prints_them(variant, monkeypatch):
+    folder, table = published(variant)
+    monkeypatch.chdir(folder)
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    printed = [html.unescape(code) for code in re.findall(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)]
+    manifest = json.loads(Path("release.json").read_text(encoding="utf-8"))
+    snippets = (*reading_snippets(manifest), learning_snippet(manifest))
+    assert [snippet.text in printed for snippet in snippets] == [True] * len(snippets)
+    assert all(snippet.text.count("\n") <= 6 for snippet in snippets[:-1])
+    run_all(manifest)
+    classify = run_python(snippets[-1].text)[1]["classify"]
+    features = [column["name"] for column in manifest["columns"]]
+    truth = table[manifest["class"]]
+    right = (classify(table[features].replace("", None)) == truth).mean()
+    assert right > truth.value_counts(normalize=True).iloc[0]
+
+
+def test_the_midpoints_are_those_of_the_cells(monkeypatch):
+    folder, _ = published("demo")
+    monkeypatch.chdir(folder)
+    cells = pd.read_csv("fragment_1.csv", dtype=str, keep_default_na=False)
+    names = run_all(json.loads(Path("release.json").read_text(encoding="utf-8")))[RANGES, "python"][1]
+    parsed = [parse_cell(text, "decimal") for text in cells["mean radius"]]
+    assert names["middle"].tolist() == pytest.approx([(cell.lower + cell.upper) / 2 for cell in parsed])
+
+
+def test_the_first_column_with_a_plain_name_is_the_example():
+    columns = [
+        {"name": name, "kind": "decimal", "fragment": 1}
+        for name in ("right\u202eleft", "long " * 20, "plain")
+    ]
+    manifest = {
+        "columns": columns,
+        "class": "c",
+        "class_values": "per_record",
+        "fragments": [{"parquet": "fragment_1.parquet"}],
+    }
+    assert all('"plain"' in snippet.text for snippet in reading_snippets(manifest))
+    manifest["columns"] = columns[:1]
+    assert "\u202e" not in reading_snippets(manifest)[0].text
