@@ -118,7 +118,19 @@ def _divided(
     requirement = protection.wanted
     if config.privacy.protects_values and config.fragments > 1:
         requirement = protection.of_chunk(np.bincount(places.ravel(), minlength=len(protection.overall)))
-    return divide(codes, domains, places, requirement, config.anonymization, config.run.seed)
+    partition = divide(codes, domains, places, requirement, config.anonymization, config.run.seed)
+    return _within(partition, codes)
+
+
+def _within(partition: Partition, codes: Codes) -> Partition:
+    """Return a chunk's partition with boxes that end where the chunk's own values do.
+
+    A chunk is anonymized as a table of its own, so its first box holds what occurs in it, and no more.
+    """
+    return partition._replace(
+        lower=np.maximum(partition.lower, codes.min(axis=0)),
+        upper=np.minimum(partition.upper, codes.max(axis=0)),
+    )
 
 
 def _joined(parts: Sequence[Partition]) -> Partition:

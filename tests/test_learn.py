@@ -24,6 +24,7 @@ from tasks.learning.learn import (
     equal_shares,
     evaluate,
     exact_regions,
+    most_likely,
     weighted_f,
     with_own_domains,
 )
@@ -470,3 +471,9 @@ def test_fragments_combined_know_what_each_alone_does_not(learner, form):
     ]
     assert max(alone) < 0.5
     assert evaluate(fragments, test, np.arange(4), learner, form) == 1.0
+
+
+def test_equally_likely_classes_are_told_by_how_often_they_are_published():
+    probabilities = np.array([[0.4, 0.4 - 1e-12, 0.2], [0.4, 0.4, 0.2], [0.5, 0.25, 0.25], [0.2, 0.4, 0.4]])
+    assert_array_equal(most_likely(probabilities, np.array([0.3, 0.6, 0.1])), [1, 1, 0, 1])
+    assert_array_equal(most_likely(probabilities, np.array([0.1, 0.1, 0.8])), [0, 0, 0, 2])

@@ -26,6 +26,7 @@ FORMS: tuple[Form, ...] = ("bounds", "midpoints", "spread")
 POINTS = 20  # of an EC, where cells are spread
 SPREAD = 20_000  # points of all ECs, unless they are more
 CELLS_PER_BLOCK = 2**22  # 32 MB of distances
+EQUAL = 1e-9  # probabilities that differ by less are equal
 
 
 class Learnable(NamedTuple):
@@ -232,11 +233,32 @@ def evaluate(
     Returns
     -------
     float
-        Of the classes with the highest sum of probabilities over fragments.
+        Of the classes with the highest sum of probabilities over fragments; of equal ones the most frequent
+        in what is published, then the first.
     """
     total = sum(
         class_probabilities(fragment, test, learner, form, seed=seed)
         for fragment, test in zip(fragments, tests, strict=True)
     )
-    predicted = np.asarray(total).argmax(axis=1)
+    frequency = sum(fragment.counts.sum(axis=0) / fragment.counts.sum() for fragment in fragments)
+    predicted = most_likely(np.asarray(total), np.asarray(frequency))
     return weighted_f(truth, predicted, fragments[0].counts.shape[1])
+
+
+def most_likely(probabilities: Numbers, frequency: Numbers) -> npt.NDArray[np.intp]:
+    """Return the class of the highest probability of each record; of equal ones the most frequent.
+
+    Where class values are published once per EC, an EC's values are equally likely, so equals are common.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (rows, class values)
+    frequency : ndarray of shape (class values,)
+
+    Examples
+    --------
+    >>> most_likely(np.array([[0.5, 0.5], [0.6, 0.4]]), np.array([0.2, 0.8]))
+    array([1, 0])
+    """
+    highest = probabilities >= probabilities.max(axis=1, keepdims=True) - EQUAL
+    return np.asarray(np.where(highest, frequency, -1.0).argmax(axis=1))
