@@ -48,7 +48,8 @@ def one_segment_suffices(whole: Part, fragments: Sequence[Part], settings: Anony
     fragments
         The features of each fragment, with what its chunk of the only segment must satisfy.
     settings
-        How classes are formed and released.
+        How classes are formed. Loss is that of tight bounds however they are released: that of cuts comes so
+        near to 1 that none is much more than another.
     seed
         Of relaxed cuts.
 
@@ -64,5 +65,5 @@ def one_segment_suffices(whole: Part, fragments: Sequence[Part], settings: Anony
 def _losses(part: Part, settings: Anonymization, seed: int) -> npt.NDArray[np.float64]:
     """Return the information loss of each feature."""
     partition = divide(part.codes, part.domains, part.places, part.requirement, settings, seed)
-    labels, released = regions(part.codes, part.domains, partition, settings.bounds)
+    labels, released = regions(part.codes, part.domains, partition, "tight")
     return information_loss(released, np.bincount(labels))
