@@ -200,7 +200,8 @@ def experiments(
     ```
 
     Results are kept in the folder as they are found: after an interruption the same command goes on where
-    it was. Data sets: musk (read from files or downloaded), texture, satimage, optdigits, spambase.
+    it was. Data sets: musk (read from files or downloaded), and texture, satimage, optdigits, spambase, which
+    are in a package of their own: docs/experiments.md says how to get both.
 
     Exit codes: 0 done, 2 a data set or the folder cannot be used, 4 a step failed in a way nobody foresaw,
     130 stopped by Ctrl-C.
@@ -223,10 +224,10 @@ def experiments(
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")  # points_shown tells instead
     from flows.evaluate import experiments as flow  # noqa: PLC0415
     from flows.evaluate_terminal import points_shown, print_overviews, print_place  # noqa: PLC0415
-    from tasks.experiments.datasets import DATASETS  # noqa: PLC0415
+    from tasks.experiments.datasets import DATASETS, known_names  # noqa: PLC0415
     from tasks.experiments.points import QUICK_DATA, QUICK_SEEDS, SEEDS  # noqa: PLC0415
 
-    names = tuple(dict.fromkeys(data or (QUICK_DATA if quick else DATASETS)))
+    names = known_names(data or (QUICK_DATA if quick else DATASETS))
     number = seeds or (QUICK_SEEDS if quick else SEEDS)
     with points_shown():
         if engine == "plain":

@@ -25,7 +25,7 @@ def experiments(
 ) -> list[Overview]:
     """Release each data set with every method at every point, and draw the curves of the paper.
 
-    What a folder already holds of the same data and settings is not run again.
+    What a folder already holds of the same data, settings and program is not run again.
 
     Parameters
     ----------

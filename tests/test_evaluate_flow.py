@@ -17,7 +17,7 @@ from flows.cli import app
 from tasks.errors import ConfigurationError, InputError, StepError
 from tasks.experiments.data_tables import WORK
 from tasks.experiments.experiment_page import FIGURES, PAGE
-from tasks.experiments.results import RESULTS
+from tasks.experiments.results import RESULTS, source_digest
 from tasks.steps import ERROR_LOG, step
 
 POINTS = 2 * 7  # seeds x (10 features, then 6 k with all 12)
@@ -107,7 +107,7 @@ def test_a_kill_loses_the_running_points_alone_and_leaves_no_process(tmp_path):
     assert not (folder / WORK).exists()
 
 
-@pytest.mark.parametrize("changed", ["data", "classes", "version", "learners"])
+@pytest.mark.parametrize("changed", ["data", "classes", "version", "program", "library", "learners"])
 def test_other_data_or_settings_are_run_again_and_replace_what_was_found(tmp_path, monkeypatch, changed):
     experiments(tmp_path, seeds=1)
     old = contents(tmp_path)
@@ -118,6 +118,10 @@ def test_other_data_or_settings_are_run_again_and_replace_what_was_found(tmp_pat
         data.classes[0] = {"one": "two"}.get(data.classes[0], "one")
     elif changed == "version":
         monkeypatch.setattr(tasks.experiments.results, "__version__", "0.0.0")
+    elif changed == "program":
+        monkeypatch.setattr(tasks.experiments.results, "program_digest", lambda: "other")
+    elif changed == "library":
+        monkeypatch.setattr(tasks.experiments.results, "version", lambda _: "0.0.0")
     else:
         monkeypatch.setattr(tasks.experiments.results, "LEARNERS", ("forest",))
     run, points = counted()
@@ -126,6 +130,23 @@ def test_other_data_or_settings_are_run_again_and_replace_what_was_found(tmp_pat
     figures, levels, runs = contents(tmp_path)
     assert (figures, levels) == old[:2]
     assert {row[-1] for row in runs}.isdisjoint(row[-1] for row in old[2])
+
+
+def test_the_digest_of_the_program_is_of_every_name_and_every_byte(tmp_path):
+    (tmp_path / "part").mkdir()
+    first, second = tmp_path / "one.py", tmp_path / "part" / "two.py"
+    first.write_text("x = 1")
+    second.write_text("y = 2")
+    found = [source_digest(tmp_path)]
+    (tmp_path / "notes.txt").write_text("no source")
+    assert source_digest(tmp_path) == found[0]
+    second.write_text("y = 3")
+    found.append(source_digest(tmp_path))
+    second.rename(tmp_path / "part" / "three.py")
+    found.append(source_digest(tmp_path))
+    first.unlink()
+    found.append(source_digest(tmp_path))
+    assert len(set(found)) == 4
 
 
 def test_figures_of_other_points_are_kept_but_not_shown(tmp_path):
@@ -206,6 +227,16 @@ def test_the_command_says_what_was_found_and_where_it_is(tmp_path, monkeypatch, 
     assert "features, fewest and most\t10 to 12" in told
     assert str(tmp_path / PAGE) in told
     assert str(tmp_path / FIGURES) in told
+
+
+def test_an_unknown_data_set_is_refused_before_a_folder_is_made(tmp_path):
+    out = tmp_path / "out"
+    with pytest.raises(ConfigurationError, match="iris: no such data set; there are musk, texture"):
+        app(
+            ["experiments", "--data", "musk", "--data", "iris", "--out", str(out)],
+            result_action="return_value",
+        )
+    assert not out.exists()
 
 
 def test_prefect_and_plain_find_the_same(tmp_path, prefect_engine):

@@ -250,7 +250,7 @@ def test_a_zip_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
 
 def test_the_missing_package_is_named_before_anything_is_fetched(tmp_path, monkeypatch):
     monkeypatch.setattr(musk_files, "find_spec", lambda _: None)
-    with pytest.raises(ConfigurationError, match=r"pip install 'unjoin\[experiments\]'$"):
+    with pytest.raises(ConfigurationError, match=r"pip install -c constraints\.txt '\.\[experiments\]'$"):
         load_musk(tmp_path, "no site", EDITION)
 
 

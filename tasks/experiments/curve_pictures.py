@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 
 from tasks.experiments.curves import Curve, Line, Place
 from tasks.experiments.experiment_words import AXIS_NAMES, LINE_NAMES
-from tasks.experiments.sheets import CHANGED_SHOWN, LOSS_SHOWN, Panel, Sheet
+from tasks.experiments.plots import CHANGED_SHOWN, LOSS_SHOWN, Panel, Plot
 from tasks.reports.pictures import BLUE, GRID, INK, ORANGE, STYLE, WIDE, svg_picture
 
 SVG = "http://www.w3.org/2000/svg"
@@ -48,7 +48,7 @@ LOOKS: dict[Line, Look] = {
 
 
 class Picture(NamedTuple):
-    """A sheet, drawn.
+    """A plot, drawn.
 
     Attributes
     ----------
@@ -60,17 +60,17 @@ class Picture(NamedTuple):
     png: bytes
 
 
-def picture(sheet: Sheet) -> Picture:
-    """Draw a sheet; the same figures give the same bytes."""
-    size = WIDE, TALL + MORE * (len(sheet.rows) - 1)
+def picture(plot: Plot) -> Picture:
+    """Draw a plot; the same figures give the same bytes."""
+    size = WIDE, TALL + MORE * (len(plot.rows) - 1)
     drawn: list[Figure] = []
 
     def draw(figure: Figure) -> None:
-        _draw(figure, sheet)
+        _draw(figure, plot)
         drawn.append(figure)
 
-    svg = svg_picture(sheet.name, sheet.title, size, draw)
-    return Picture(_described(svg, sheet), _png(drawn[0]))
+    svg = svg_picture(plot.name, plot.title, size, draw)
+    return Picture(_described(svg, plot), _png(drawn[0]))
 
 
 def _png(figure: Figure) -> bytes:
@@ -82,25 +82,25 @@ def _png(figure: Figure) -> bytes:
     return content.getvalue()
 
 
-def _described(svg: str, sheet: Sheet) -> str:
+def _described(svg: str, plot: Plot) -> str:
     """Return an SVG with the words that stand in its place for who cannot see it."""
     root = ET.fromstring(svg)  # noqa: S314 - our own picture, not outside text
     del root.attrib["aria-label"]
-    root.set("aria-labelledby", f"{sheet.name}-title")
-    root.set("aria-describedby", f"{sheet.name}-desc")
-    title = ET.Element("title", id=f"{sheet.name}-title")
-    title.text = sheet.title
-    description = ET.Element("desc", id=f"{sheet.name}-desc")
-    description.text = description_of(sheet)
+    root.set("aria-labelledby", f"{plot.name}-title")
+    root.set("aria-describedby", f"{plot.name}-desc")
+    title = ET.Element("title", id=f"{plot.name}-title")
+    title.text = plot.title
+    description = ET.Element("desc", id=f"{plot.name}-desc")
+    description.text = description_of(plot)
     root.insert(0, title)
     root.insert(1, description)
     root.set("xmlns", SVG)
     return ET.tostring(root, encoding="unicode")
 
 
-def description_of(sheet: Sheet) -> str:
+def description_of(plot: Plot) -> str:
     """Return what a picture shows, in words: where each line starts and ends."""
-    return " ".join(f"{panel.title}: {_ends_of(panel)}." for panel in sheet.panels)
+    return " ".join(f"{panel.title}: {_ends_of(panel)}." for panel in plot.panels)
 
 
 def _ends_of(panel: Panel) -> str:
@@ -116,25 +116,25 @@ def _ends(curve: Curve) -> list[str]:
     return [f"{place.mean:.2f} ({AXIS_NAMES[curve.axis]} {place.x})" for place in ends]
 
 
-def _draw(figure: Figure, sheet: Sheet) -> None:
-    columns = max(map(len, sheet.rows))
-    grid = figure.subplots(len(sheet.rows), columns, sharex=True, sharey=True, squeeze=False)
-    for row, panels in zip(grid, sheet.rows, strict=True):
-        row[0].set_ylabel(sheet.quantity)
+def _draw(figure: Figure, plot: Plot) -> None:
+    columns = max(map(len, plot.rows))
+    grid = figure.subplots(len(plot.rows), columns, sharex=True, sharey=True, squeeze=False)
+    for row, panels in zip(grid, plot.rows, strict=True):
+        row[0].set_ylabel(plot.quantity)
         for axes, panel in zip(row, panels, strict=False):
-            _draw_panel(axes, panel, sheet)
-            _limit(axes, sheet)
+            _draw_panel(axes, panel, plot)
+            _limit(axes, plot)
         for axes in row[len(panels) :]:
             axes.set_axis_off()
     for axes in grid[-1]:
-        axes.set_xlabel(AXIS_NAMES[sheet.axis])
-    _draw_legend(figure, sheet)
+        axes.set_xlabel(AXIS_NAMES[plot.axis])
+    _draw_legend(figure, plot)
 
 
-def _draw_legend(figure: Figure, sheet: Sheet) -> None:
-    gaps = "; ".join(f"{LINE_NAMES[gap.line]} {gap.missing} of {gap.of}" for gap in sheet.gaps)
+def _draw_legend(figure: Figure, plot: Plot) -> None:
+    gaps = "; ".join(f"{LINE_NAMES[gap.line]} {gap.missing} of {gap.of}" for gap in plot.gaps)
     figure.legend(
-        handles=[_key(line) for line in sheet.lines],
+        handles=[_key(line) for line in plot.lines],
         title=f"without a release: {gaps}" if gaps else None,
         title_fontsize=7.5,
         loc="outside lower center",
@@ -144,34 +144,34 @@ def _draw_legend(figure: Figure, sheet: Sheet) -> None:
     )
 
 
-def _draw_panel(axes: Axes, panel: Panel, sheet: Sheet) -> None:
-    places = sorted({place.x for curve in sheet.curves for place in curve.places})
+def _draw_panel(axes: Axes, panel: Panel, plot: Plot) -> None:
+    places = sorted({place.x for curve in plot.curves for place in curve.places})
     axes.set_title(panel.title, fontsize=8.5, loc="left")
     axes.set_xticks(places)
     axes.grid(axis="y", color=GRID)
     axes.set_axisbelow(True)
-    marked = [line for line in sheet.lines if line != "majority"]
+    marked = [line for line in plot.lines if line != "majority"]
     apart = APART * (places[-1] - places[0])
     for curve in panel.curves:
         if curve.line in marked:
             rank = marked.index(curve.line) - (len(marked) - 1) / 2
             _draw_curve(axes, curve.places, LOOKS[curve.line], apart * rank)
         else:
-            _draw_majority(axes, curve, sheet)
+            _draw_majority(axes, curve, plot)
 
 
-def _limit(axes: Axes, sheet: Sheet) -> None:
+def _limit(axes: Axes, plot: Plot) -> None:
     """Show a share of all there is from 0: losses up to 1."""
-    if sheet.quantity == LOSS_SHOWN:
+    if plot.quantity == LOSS_SHOWN:
         axes.set_ylim(0, 1.02)
-    elif sheet.quantity == CHANGED_SHOWN:
+    elif plot.quantity == CHANGED_SHOWN:
         axes.set_ylim(bottom=0)
 
 
-def _draw_majority(axes: Axes, curve: Curve, sheet: Sheet) -> None:
+def _draw_majority(axes: Axes, curve: Curve, plot: Plot) -> None:
     """Draw the most frequent class's line; where it is far below all others, say where it is instead."""
     levels = [place.mean for place in curve.places if place.mean is not None]
-    others = [place for one in sheet.curves if one.line != "majority" for place in one.places]
+    others = [place for one in plot.curves if one.line != "majority" for place in one.places]
     lowest = min((place.lowest for place in others if place.lowest is not None), default=1.0)
     highest = max((place.highest for place in others if place.highest is not None), default=0.0)
     if max(levels) > lowest - (highest - lowest) / 2:

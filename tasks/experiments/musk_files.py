@@ -106,7 +106,8 @@ def lzw_reader() -> Callable[[bytes], bytes]:
     """
     if find_spec("unlzw3") is None:
         raise ConfigurationError(
-            "musk: its files end in .Z, which the package unlzw3 unpacks: pip install 'unjoin[experiments]'"
+            "musk: its files end in .Z, which the package unlzw3 unpacks; where this project was checked out:"
+            " .venv/bin/pip install -c constraints.txt '.[experiments]'"
         )
     from unlzw3 import unlzw  # noqa: PLC0415 - only the experiments need it
 

@@ -5,6 +5,8 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 import duckdb
@@ -18,6 +20,7 @@ from tasks.store import open_store
 from tasks.version import __version__
 
 RESULTS = "experiments.duckdb"
+LIBRARIES = ("duckdb", "numpy", "scikit-learn", "scipy")  # that compute
 TABLES = """
     CREATE TABLE IF NOT EXISTS runs (
         data VARCHAR, seed INTEGER, features INTEGER, k INTEGER, settings VARCHAR, seconds DOUBLE
@@ -74,12 +77,28 @@ def _opened(folder: Path, held: ExitStack) -> Path:
 
 def settings_digest(table: Table) -> str:
     """Return a digest of all that figures of a data set depend on beside the point."""
-    settings = [__version__, WAYS, LEARNERS, MEASURES, TEST_SHARE, table.divided, table.content]
-    return hashlib.sha256(json.dumps(settings).encode()).hexdigest()
+    program = [__version__, program_digest(), [version(name) for name in LIBRARIES]]
+    settings = [WAYS, LEARNERS, MEASURES, TEST_SHARE, table.divided, table.content]
+    return hashlib.sha256(json.dumps(program + settings).encode()).hexdigest()
+
+
+@cache
+def program_digest() -> str:
+    """Return a digest of the source of all tasks, of which any line can shape a figure."""
+    return source_digest(Path(__file__).parents[1])
+
+
+def source_digest(folder: Path) -> str:
+    """Return a digest of the names and contents of all Python files below a folder."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{content}\n".encode())
+    return digest.hexdigest()
 
 
 def still_to_run(store: Path, points: Sequence[Point], tables: Mapping[str, Table]) -> list[Point]:
-    """Return the points without results of the same settings."""
+    """Return the points without results of the same settings and the same program."""
     settings = {data: settings_digest(table) for data, table in tables.items()}
     with open_store(store) as connection:
         rows = connection.execute("SELECT data, seed, features, k, settings FROM runs").fetchall()

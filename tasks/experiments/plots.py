@@ -49,7 +49,7 @@ class Gap(NamedTuple):
     of: int
 
 
-class Sheet(NamedTuple):
+class Plot(NamedTuple):
     """A picture.
 
     Attributes
@@ -104,26 +104,26 @@ class Sheet(NamedTuple):
         return Gap(line, missing, missing + sum(place.seeds for place in releases.values()))
 
 
-def sheets(found: Iterable[Found]) -> list[Sheet]:
+def plots(found: Iterable[Found]) -> list[Plot]:
     """Return every picture that the figures are enough for, by data set: loss, F-measures, changed values."""
     found = list(found)
     return [
-        sheet
+        plot
         for data in in_order(one.point.data for one in found)
-        for sheet in _sheets_of([one for one in found if one.point.data == data])
-        if any(place.seeds for curve in sheet.curves for place in curve.places)
+        for plot in _plots_of([one for one in found if one.point.data == data])
+        if any(place.seeds for curve in plot.curves for place in curve.places)
     ]
 
 
-def _sheets_of(found: Sequence[Found]) -> list[Sheet]:
+def _plots_of(found: Sequence[Found]) -> list[Plot]:
     drawn = curves(_drawn(found))
     (largest,) = largest_features(one.point for one in found).items()
     made = []
     for axis in AXES:
         along = [curve for curve in drawn if curve.axis == axis]
-        made.append(_loss_sheet(*largest, axis, along))
-        made += [_learner_sheet(*largest, axis, along, learner) for learner in _learners(found)]
-        made.append(_changed_sheet(*largest, axis, along))
+        made.append(_loss_plot(*largest, axis, along))
+        made += [_learner_plot(*largest, axis, along, learner) for learner in _learners(found)]
+        made.append(_changed_plot(*largest, axis, along))
     return made
 
 
@@ -139,22 +139,22 @@ def _learners(found: Iterable[Found]) -> list[str]:
     return sorted({part[0] for part in parts if part}, reverse=True)
 
 
-def _loss_sheet(data: str, largest: int, axis: Axis, along: Sequence[Curve]) -> Sheet:
+def _loss_plot(data: str, largest: int, axis: Axis, along: Sequence[Curve]) -> Plot:
     losses = [curve for curve in along if curve.measure == LOSS]
     title = _title("Information loss", data, axis, largest)
-    return Sheet(f"{data}_loss_{axis}", data, axis, title, LOSS_SHOWN, (_row(losses, ""),))
+    return Plot(f"{data}_loss_{axis}", data, axis, title, LOSS_SHOWN, (_row(losses, ""),))
 
 
-def _changed_sheet(data: str, largest: int, axis: Axis, along: Sequence[Curve]) -> Sheet:
+def _changed_plot(data: str, largest: int, axis: Axis, along: Sequence[Curve]) -> Plot:
     changed = [curve for curve in along if curve.measure == CHANGED and curve.line in ONE_TABLE]
     title = _title("Changed class values", data, axis, largest)
     row = _row(changed, "")
     if len(row) == len(BOUNDS) and _without_bounds(row[0]) == _without_bounds(row[1]):
         row = (row[0]._replace(title="with either kind of bounds"),)
-    return Sheet(f"{data}_changed_{axis}", data, axis, title, CHANGED_SHOWN, (row,))
+    return Plot(f"{data}_changed_{axis}", data, axis, title, CHANGED_SHOWN, (row,))
 
 
-def _learner_sheet(data: str, largest: int, axis: Axis, along: Sequence[Curve], learner: str) -> Sheet:
+def _learner_plot(data: str, largest: int, axis: Axis, along: Sequence[Curve], learner: str) -> Plot:
     majority = [curve for curve in along if curve.measure == MAJORITY]
     rows = []
     for form, words in FORM_NAMES.items():
@@ -162,7 +162,7 @@ def _learner_sheet(data: str, largest: int, axis: Axis, along: Sequence[Curve], 
         if learnt:
             rows.append(_row(learnt, f", {words}", majority))
     title = _title(f"F-measure ({learner_name(learner)})", data, axis, largest)
-    return Sheet(f"{data}_{learner}_{axis}", data, axis, title, F_SHOWN, tuple(rows))
+    return Plot(f"{data}_{learner}_{axis}", data, axis, title, F_SHOWN, tuple(rows))
 
 
 def _title(what: str, data: str, axis: Axis, largest: int) -> str:
