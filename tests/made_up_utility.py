@@ -2,24 +2,24 @@
 
 import numpy as np
 
+from tasks.reports.coarse import coarse
 from tasks.reports.report_utility import FeatureUtility, PairUtility, Utility
+
+STEP = 0.005
 
 
 def made_up_utility(features, fragments=2):
     random = np.random.default_rng(11)
     before = random.gamma(1.0, 0.15, len(features))
     kept, distances = random.beta(6, 3, len(features)), random.beta(2, 10, len(features))
-    shifts, ratios = random.normal(0, 0.1, len(features)), random.normal(1.1, 0.1, len(features))
-    numeric = [place % 5 != 4 for place in range(len(features))]
     return Utility(
+        STEP,
         tuple(
             FeatureUtility(
                 name,
-                float(before[i]),
-                float(before[i] * kept[i] * 1.2),
-                float(distances[i]),
-                float(shifts[i]) if numeric[i] else None,
-                float(ratios[i]) if numeric[i] else None,
+                coarse(before[i], STEP),
+                coarse(before[i] * kept[i] * 1.2, STEP),
+                coarse(distances[i], STEP),
             )
             for i, name in enumerate(features)
         ),
@@ -28,5 +28,5 @@ def made_up_utility(features, fragments=2):
             for number in range(1, fragments + 1)
             if len(features) >= 2 * fragments
         ),
-        tuple(0.002 * number for number in range(fragments)),
+        tuple(STEP * number for number in range(fragments)),
     )

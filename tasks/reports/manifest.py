@@ -10,6 +10,7 @@ import duckdb
 
 from tasks.config import Config, Privacy
 from tasks.domain import Domain
+from tasks.reports.coarse import coarse, step_of
 from tasks.reports.settings import stated_settings
 from tasks.tables import (
     read_ancestors,
@@ -170,7 +171,7 @@ def draft_manifest(
             "per_fragment": [changed for (changed,) in changes],
         },
         "suppressed_records": 0,
-        "measures": _measures(connection, measures),
+        "measures": _measures(connection, measures, step_of(records, privacy.k)),
         "limits": config.limits.model_dump(),
         "settings": stated_settings(config),
         "config_sha256": config.sha256,
@@ -320,17 +321,29 @@ def _fragments(connection: duckdb.DuckDBPyConnection, files: Sequence[FragmentFi
     ]
 
 
-def _measures(connection: duckdb.DuckDBPyConnection, measures: dict[str, float]) -> dict[str, Any]:
+def _measures(
+    connection: duckdb.DuckDBPyConnection, measures: dict[str, float], step: float
+) -> dict[str, Any]:
     return {
         "information_loss": {
             "fragmented": round(measures["information_loss"], DIGITS),
-            "unfragmented": round(measures["information_loss_unfragmented"], DIGITS),
             "features": _feature_loss(connection, "fragmented"),
-            "unfragmented_features": _feature_loss(connection, "unfragmented"),
+            **_one_table_loss(connection, measures, step),
         },
         "mean_class_size": round(measures["mean_class_size"], DIGITS),
         "discernibility": int(measures["discernibility"]),
     }
+
+
+def _one_table_loss(
+    connection: duckdb.DuckDBPyConnection, measures: dict[str, float], step: float
+) -> dict[str, Any]:
+    """Return the loss of one table, which is rounded unless it is what was published."""
+    mean, losses = measures["information_loss_unfragmented"], _feature_loss(connection, "unfragmented")
+    published = len(read_fragments(connection)) == 1 and losses == _feature_loss(connection, "fragmented")
+    if not published:
+        mean, losses = coarse(mean, step), {name: coarse(loss, step) for name, loss in losses.items()}
+    return {"unfragmented": round(mean, DIGITS), "unfragmented_features": losses}
 
 
 def _feature_loss(connection: duckdb.DuckDBPyConnection, release: str) -> dict[str, float]:

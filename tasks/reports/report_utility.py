@@ -1,15 +1,15 @@
-"""What the report and the manifest tell of utility: the input against what is published."""
+"""What the report and the manifest tell of utility: the input against what is published.
 
-from collections.abc import Sequence
+Every figure is rounded where it is read from the private store, so that none tells of a few records.
+"""
+
+from collections.abc import Mapping
 from statistics import fmean
 from typing import Any, NamedTuple
 
 import duckdb
 
-DIGITS = 3
-NUMBER_DIGITS = (
-    2  # the moments after are in the files: finer figures would tell those of the input to a person
-)
+from tasks.reports.coarse import coarse, step_of_release
 
 
 class FeatureUtility(NamedTuple):
@@ -23,29 +23,12 @@ class FeatureUtility(NamedTuple):
         Mutual information of the feature and the class, in nats.
     distance
         Total variation distance of its distributions before and after, 0 to 1.
-    mean_shift
-        Of the mean, in standard deviations of the input; None where the feature is not numeric or does not
-        vary.
-    spread_ratio
-        Standard deviation after, in standard deviations of the input; likewise.
     """
 
     name: str
     information_before: float
     information_after: float
     distance: float
-    mean_shift: float | None
-    spread_ratio: float | None
-
-    @property
-    def shift_text(self) -> str:
-        """The shift of the mean, with its sign."""
-        return "none" if self.mean_shift is None else _signed(self.mean_shift)
-
-    @property
-    def ratio_text(self) -> str:
-        """The ratio of standard deviations."""
-        return "none" if self.spread_ratio is None else f"{self.spread_ratio:.{NUMBER_DIGITS}f}"
 
 
 class PairUtility(NamedTuple):
@@ -62,81 +45,88 @@ class Utility(NamedTuple):
 
     Attributes
     ----------
+    step
+        All figures are multiples of it.
     features
         In input order.
     pairs
         Of each fragment that has a pair.
     class_distances
         Of each fragment: the total variation distance of its class shares from those of the input, 0 to 1.
+        None where class values are published per equivalence class: the files leave the shares open, and
+        the distances would tell them.
     """
 
+    step: float
     features: tuple[FeatureUtility, ...]
     pairs: tuple[PairUtility, ...]
-    class_distances: tuple[float, ...]
+    class_distances: tuple[float, ...] | None
 
     @property
     def information_before(self) -> float:
         """What a feature told of the class, in nats: the mean over features."""
-        return fmean(feature.information_before for feature in self.features)
+        return coarse(fmean(feature.information_before for feature in self.features), self.step)
 
     @property
     def information_after(self) -> float:
         """What a feature tells of the class in what is published, in nats: the mean over features."""
-        return fmean(feature.information_after for feature in self.features)
+        return coarse(fmean(feature.information_after for feature in self.features), self.step)
 
     @property
     def distance(self) -> float:
         """The mean distance of distributions."""
-        return fmean(feature.distance for feature in self.features)
+        return coarse(fmean(feature.distance for feature in self.features), self.step)
 
     @property
     def seeming(self) -> int:
         """How many features seem to tell more of the class than before."""
-        return sum(
-            round(feature.information_after, DIGITS) > round(feature.information_before, DIGITS)
-            for feature in self.features
-        )
+        return sum(feature.information_after > feature.information_before for feature in self.features)
 
 
-def read_utility(connection: duckdb.DuckDBPyConnection) -> Utility:
-    """Return what is kept."""
-    features = connection.execute("SELECT * FROM utility ORDER BY rowid").fetchall()
-    pairs = connection.execute("SELECT * FROM pair_information ORDER BY fragment").fetchall()
-    distances = connection.execute("SELECT distance FROM class_shift ORDER BY fragment").fetchall()
+def read_utility(connection: duckdb.DuckDBPyConnection, manifest: Mapping[str, Any]) -> Utility:
+    """Return what is kept, rounded to the step of the release."""
+    step = step_of_release(manifest)
+    features = connection.execute("""
+        SELECT feature, information_before, information_after, distance FROM utility ORDER BY rowid
+    """).fetchall()
+    pairs = connection.execute("""
+        SELECT fragment, pairs, before, after FROM pair_information ORDER BY fragment
+    """).fetchall()
     return Utility(
-        tuple(FeatureUtility(*row) for row in features),
-        tuple(PairUtility(*row) for row in pairs),
-        tuple(distance for (distance,) in distances),
+        step,
+        tuple(FeatureUtility(name, *_coarse(figures, step)) for name, *figures in features),
+        tuple(PairUtility(fragment, number, *_coarse(nats, step)) for fragment, number, *nats in pairs),
+        None if manifest["class_values"] == "per_class" else _class_distances(connection, step),
     )
+
+
+def _class_distances(connection: duckdb.DuckDBPyConnection, step: float) -> tuple[float, ...]:
+    rows = connection.execute("SELECT distance FROM class_shift ORDER BY fragment").fetchall()
+    return tuple(_coarse([distance for (distance,) in rows], step))
+
+
+def _coarse(figures: list[float], step: float) -> list[float]:
+    return [coarse(figure, step) for figure in figures]
 
 
 def stated_utility(utility: Utility) -> dict[str, Any]:
     """Return what the manifest states among its measures."""
     return {
         "utility": {
-            **_rounded(utility, ("information_before", "information_after", "distance")),
-            "class_distances": [round(distance, DIGITS) for distance in utility.class_distances],
-            "pairs": [
-                {"fragment": pair.fragment, "pairs": pair.pairs, **_rounded(pair, ("before", "after"))}
-                for pair in utility.pairs
-            ],
+            "rounded_to": utility.step,
+            "information_before": utility.information_before,
+            "information_after": utility.information_after,
+            "distance": utility.distance,
+            "class_distances": None if utility.class_distances is None else list(utility.class_distances),
+            "pairs": [pair._asdict() for pair in utility.pairs],
             "features": {feature.name: _stated_feature(feature) for feature in utility.features},
         }
     }
 
 
-def _stated_feature(feature: FeatureUtility) -> dict[str, float | None]:
+def _stated_feature(feature: FeatureUtility) -> dict[str, float]:
     return {
-        **_rounded(feature, ("information_before", "information_after", "distance")),
-        **_rounded(feature, ("mean_shift", "spread_ratio"), NUMBER_DIGITS),
+        "information_before": feature.information_before,
+        "information_after": feature.information_after,
+        "distance": feature.distance,
     }
-
-
-def _rounded(figures: NamedTuple, names: Sequence[str], digits: int = DIGITS) -> dict[str, float | None]:
-    numbers = {name: getattr(figures, name) for name in names}
-    return {name: None if number is None else round(number, digits) for name, number in numbers.items()}
-
-
-def _signed(number: float) -> str:
-    text = f"{number:+.{NUMBER_DIGITS}f}"
-    return text[1:] if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
