@@ -18,6 +18,7 @@ from tasks.loading.read_input import column_names, read_rows
 from tasks.loading.roles import Column, columns_of_release
 from tasks.steps import step
 from tasks.store import open_store, quoted, write_table
+from tasks.tables import write_domains
 
 SQL_TYPES: dict[Kind, str] = {"integer": "BIGINT", "decimal": "DOUBLE", "categorical": "VARCHAR"}
 
@@ -73,6 +74,7 @@ def load_table(store: Path, config: Config) -> Shape:
         if faults:
             raise InputError("\n".join(faults))
         _write_columns(connection, columns, domains)
+        write_domains(connection, domains)
         _write_hierarchies(connection, by_role, taxonomies)
     return Shape(records, len(by_role.features), len(by_role.of_class.values))
 

@@ -1,13 +1,13 @@
 """The store's tables that several steps share, and how they are read."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from tasks.domain import Domain
+from tasks.domain import Domain, Kind
 from tasks.partitions.regions import CategoricalRegions, NumericRegions, Regions, categorical_regions
 from tasks.store import quoted, write_table
 
@@ -33,16 +33,41 @@ def read_class_domain(connection: duckdb.DuckDBPyConnection) -> Domain:
 
 
 def _domains(connection: duckdb.DuckDBPyConnection, role: Role) -> tuple[Domain, ...]:
-    rows = connection.execute(
-        "SELECT name, kind, missing FROM columns WHERE role = ? ORDER BY position", [role]
+    columns = connection.execute(
+        "SELECT position, name, kind, missing, distinct_values FROM columns WHERE role = ? ORDER BY position",
+        [role],
     ).fetchall()
-    return tuple(Domain(name, kind, _distinct(connection, name), missing) for name, kind, missing in rows)
+    values: dict[int, npt.NDArray[Any]] = {}
+    for kind in get_args(Kind):
+        sizes = {position: size for position, _, of, _, size in columns if of == kind}
+        if sizes:
+            values |= _distinct(connection, kind, sizes)
+    return tuple(
+        Domain(name, kind, values[position], missing) for position, name, kind, missing, _ in columns
+    )
 
 
-def _distinct(connection: duckdb.DuckDBPyConnection, name: str) -> npt.NDArray[Any]:
-    column = quoted(name)
-    query = f"SELECT DISTINCT {column} FROM source WHERE {column} IS NOT NULL ORDER BY {column}"
-    return np.ma.getdata(connection.execute(query).fetchnumpy()[name])
+def _distinct(
+    connection: duckdb.DuckDBPyConnection, kind: Kind, sizes: dict[int, int]
+) -> dict[int, npt.NDArray[Any]]:
+    """Return the distinct values of all columns of a kind and a role, whose positions are adjacent."""
+    query = f"SELECT value FROM domain_{kind} WHERE position BETWEEN {min(sizes)} AND {max(sizes)}"
+    values = np.ma.getdata(connection.execute(query).fetchnumpy()["value"])
+    return dict(zip(sizes, np.split(values, np.cumsum(list(sizes.values()))[:-1]), strict=True))
+
+
+def write_domains(connection: duckdb.DuckDBPyConnection, domains: Sequence[Domain]) -> None:
+    """Store the distinct values of all columns, in input order, each kind in a table `domain_<kind>`."""
+    for kind in get_args(Kind):
+        values = {place: domain.values for place, domain in enumerate(domains, 1) if domain.kind == kind}
+        if values:
+            places = np.array(list(values), dtype=np.int32)
+            sizes = [len(held) for held in values.values()]
+            write_table(
+                connection,
+                f"domain_{kind}",
+                {"position": np.repeat(places, sizes), "value": np.concatenate(list(values.values()))},
+            )
 
 
 def write_matrix(connection: duckdb.DuckDBPyConnection, names: Sequence[str], matrix: Matrix) -> None:

@@ -128,7 +128,8 @@ def test_the_training_store_is_that_of_a_table_without_the_other_records(tmp_pat
     store, config = loaded(tmp_path / "whole", small_table, **sections)
     prepared = prepare_trial(store, config, held, tmp_path / "training")
     alone, _ = loaded(tmp_path / "alone", small_table.iloc[held.train], **sections)
-    tables = ("source", "codes", "columns", "hierarchies ORDER BY ALL")
+    kinds = [f"domain_{kind}" for kind in ("integer", "decimal", "categorical")]
+    tables = ("source", "codes", "columns", *kinds, "hierarchies ORDER BY ALL")
     assert rows_of(prepared, *tables) == rows_of(alone, *tables)
     assert rows_of(prepared, "columns") != rows_of(store, "columns")
 

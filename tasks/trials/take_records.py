@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tasks.domain import Domain
 from tasks.store import create_workspace, literal, open_store, quoted, write_table
-from tasks.tables import read_domains, read_sensitive_domains
+from tasks.tables import read_domains, read_sensitive_domains, write_domains
 
 ROWS = "chosen"
 
@@ -33,6 +33,8 @@ def take_records(store: Path, rows: npt.NDArray[np.intp], folder: Path) -> Path:
     Path
         Of the new store. Domains and codes are those of its own records.
     """
+    with open_store(store) as connection:
+        domains = _read_domains(connection)
     taken = create_workspace(folder)
     with open_store(taken) as connection:
         connection.execute(f"ATTACH {literal(str(store))} AS whole (READ_ONLY)")
@@ -43,7 +45,9 @@ def take_records(store: Path, rows: npt.NDArray[np.intp], folder: Path) -> Path:
         connection.execute("CREATE TABLE hierarchies AS SELECT * FROM whole.hierarchies")
         connection.execute("DETACH whole")
         connection.execute(f"DROP TABLE {ROWS}")
-        _describe(connection, _rank(connection))
+        own = _rank(connection, domains)
+        _describe(connection, own)
+        write_domains(connection, own)
         _forget_hierarchies(connection)
     return taken
 
@@ -62,25 +66,34 @@ def _take(connection: duckdb.DuckDBPyConnection, table: str) -> None:
     )
 
 
-def _rank(connection: duckdb.DuckDBPyConnection) -> list[Domain]:
-    """Make each code the rank among the values here; return the domains."""
+def _read_domains(connection: duckdb.DuckDBPyConnection) -> tuple[Domain, ...]:
     features, class_domain = read_domains(connection)
+    return (*features, *read_sensitive_domains(connection), class_domain)
+
+
+def _rank(connection: duckdb.DuckDBPyConnection, domains: Sequence[Domain]) -> list[Domain]:
+    """Make each code the rank among the values here; return the domains."""
     codes = connection.execute("SELECT * FROM codes").fetchnumpy()
     ranks: dict[str, npt.NDArray[Any] | list[Any]] = {}
-    domains = []
-    for domain in (*features, *read_sensitive_domains(connection), class_domain):
-        used, rank = np.unique(codes[domain.name], return_inverse=True)
-        ranks[domain.name] = rank.astype(np.int32)
-        domains.append(replace(domain, missing=domain.missing and bool(used[0] == 0)))
+    own = []
+    for domain in domains:
+        occurs = np.zeros(domain.size, dtype=bool)
+        occurs[codes[domain.name]] = True
+        ranks[domain.name] = (np.cumsum(occurs, dtype=np.int32) - 1)[codes[domain.name]]
+        values = domain.values[occurs[domain.missing :]]
+        own.append(replace(domain, values=values, missing=domain.missing and bool(occurs[0])))
     write_table(connection, "codes", ranks)
-    return domains
+    return own
 
 
 def _describe(connection: duckdb.DuckDBPyConnection, domains: Sequence[Domain]) -> None:
-    connection.executemany(
-        "UPDATE columns SET distinct_values = ?, missing = ? WHERE name = ?",
-        [(len(domain.values), domain.missing, domain.name) for domain in domains],
-    )
+    told = connection.execute(
+        "SELECT * EXCLUDE (distinct_values, missing) FROM columns ORDER BY position"
+    ).fetchnumpy()
+    columns = {name: np.asarray(held) for name, held in told.items()}
+    sizes = [len(domain.values) for domain in domains]
+    missing = [domain.missing for domain in domains]
+    write_table(connection, "columns", {**columns, "distinct_values": sizes, "missing": missing})
 
 
 def _forget_hierarchies(connection: duckdb.DuckDBPyConnection) -> None:
