@@ -10,7 +10,7 @@ from tasks.load import load_table
 from tasks.reports.report_attacks import Attacked, read_attacks
 from tasks.store import open_store
 from tasks.workspace import private_store
-from validations.attack_release import attack_release
+from validations.attack_release import attack_published
 from validations.attacks.targets import require_fit
 from validations.gate import Verdict
 from validations.promises import read_published
@@ -36,7 +36,7 @@ def audit_and_attack(folder: Path, config: Config, store: Path | None = None) ->
     """
     with _original_table(folder, config) as table:
         verdict = audit(folder, store)
-        attack_release(table, config, folder)
+        attack_published(table, config, folder)
         with open_store(table) as connection:
             attacked = read_attacks(connection)
     return verdict, attacked or Attacked((), ())

@@ -14,7 +14,7 @@ from tasks.reports.pictures import visible_text
 from tasks.reports.report_attacks import Attacked, Rate, TriedAttack
 from validations.gate import Verdict
 
-HEADINGS = ("attack", "about", "succeeded", "otherwise", "gain")
+HEADINGS = ("attack", "about", "succeeded", "otherwise", "gain", "beyond chance")
 
 
 def attack_and_print(folder: Path, config: Path, store: Path | None, targets: int | None) -> Verdict:
@@ -67,9 +67,15 @@ def print_attacks(attacked: Attacked) -> None:
 
 
 def _cells(each: TriedAttack) -> tuple[str, ...]:
-    gain = f"{each.excess:.1%} ({each.excess_low:.1%} to {each.excess_high:.1%})"
-    return each.name, visible_text(each.subject), _in_words(each.success), _in_words(each.baseline), gain
+    rates = (_in_words(rate, drawn=each.drawn) for rate in (each.success, each.baseline))
+    gain = f"{each.excess:.1%}" + _interval(each.excess_low, each.excess_high, drawn=each.drawn)
+    return each.name, visible_text(each.subject), *rates, gain, "yes" if each.gained else "no"
 
 
-def _in_words(rate: Rate) -> str:
-    return f"{rate.successes:,} of {rate.attempts:,} ({rate.low:.1%} to {rate.high:.1%})"
+def _in_words(rate: Rate, *, drawn: bool) -> str:
+    return f"{rate.successes:,} of {rate.attempts:,}" + _interval(rate.low, rate.high, drawn=drawn)
+
+
+def _interval(low: float, high: float, *, drawn: bool) -> str:
+    """Return an interval where something was drawn; where nothing was, it would tell of nothing."""
+    return f" ({low:.1%} to {high:.1%})" if drawn else ""

@@ -1,5 +1,6 @@
 """The experiments flow: every figure of the paper, from data sets by name to curves and pictures."""
 
+from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,13 @@ from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from tasks.experiments.data_tables import read_data
 from tasks.experiments.overview import Overview
 from tasks.experiments.points import points
-from tasks.experiments.results import keep_run, results_folder, still_to_run
+from tasks.experiments.results import (
+    keep_failure,
+    keep_run,
+    require_all_run,
+    results_folder,
+    still_to_run,
+)
 from tasks.experiments.runs import run_point
 from tasks.experiments.summarise import summarise
 from tasks.worker_processes import available_cores
@@ -25,7 +32,8 @@ def experiments(
 ) -> list[Overview]:
     """Release each data set with every method at every point, and draw the curves of the paper.
 
-    What a folder already holds of the same data, settings and program is not run again.
+    What a folder already holds of the same data, settings and program is not run again. A point that fails
+    costs no other one.
 
     Parameters
     ----------
@@ -44,10 +52,20 @@ def experiments(
     -------
     list of Overview
         One per data set.
+
+    Raises
+    ------
+    StepError
+        If points failed, once all others are run and shown.
     """
     with results_folder(folder) as store:
         tables = {table.data: table for table in read_data.map(store, names, files)}
         planned = points(tables.values(), seeds, quick=quick)
         to_run = still_to_run(store, planned, tables)
-        run_point.map(store, to_run, tables, workers=CORES, arrived=partial(keep_run, store, tables))
-        return summarise(store, planned)
+        reasons: Counter[str] = Counter()
+        kept, failed = partial(keep_run, store, tables), partial(keep_failure, store, reasons)
+        run_point.map(store, to_run, tables, workers=CORES, arrived=kept, failed=failed)
+        missing = still_to_run(store, planned, tables)
+        overviews = summarise(store, planned, missing)
+        require_all_run(store, planned, missing, reasons)
+    return overviews

@@ -247,11 +247,12 @@ class Evaluation(Section):
     learners: tuple[Learner, ...] = Field(default=(), description="Classifiers to try; none costs no time")
     test_share: float = Field(default=0.3, gt=0, lt=1, description="Of the records, kept out for testing")
     attacks: int = Field(
-        default=1000, ge=0, le=100_000, description="Records that each attack aims at; 0 attacks nothing"
+        default=1000, ge=0, le=10_000, description="Records that each attack aims at; 0 attacks nothing"
     )
     population: int | None = Field(
         default=None,
         ge=1,
+        le=10**12,
         description="People that the records are drawn from; the journalist risk is of them",
     )
 

@@ -1,25 +1,28 @@
 """Step: how surely records can be picked out of the release, and what it gives away."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import numpy as np
 import numpy.typing as npt
 
 from tasks.config import Config
 from tasks.learning.learn import equal_shares
 from tasks.risks.combination import class_revealed
-from tasks.risks.figures import Membership, Risks
+from tasks.risks.figures import Membership, Risks, Spread
 from tasks.risks.membership import likelihoods
 from tasks.risks.reidentification import reidentification
 from tasks.risks.spread import spread
-from tasks.risks.stored import write_risks
 from tasks.steps import step
 from tasks.store import open_store
 from tasks.tables import read_class_counts, read_class_domain, read_codes, read_members
 
 Counts = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.int32]
+
+SPREAD = f"STRUCT({', '.join(f'{quantile} DOUBLE' for quantile in Spread._fields)})"
 
 
 def risks(
@@ -71,3 +74,54 @@ def measure_risks(store: Path, config: Config) -> float:
         measured = risks(counts, members, classes, per_class=per_class, population=population)
         write_risks(connection, measured)
     return max(part.prosecutor.largest for part in measured.reidentification[: len(members)])
+
+
+def write_risks(connection: duckdb.DuckDBPyConnection, risks: Risks) -> None:
+    """Store the risks as the tables `reidentification`, `candidates`, `membership` and `class_revealed`."""
+    parts = list(enumerate(risks.reidentification, 1))
+    _write(
+        connection,
+        "reidentification",
+        f"part INTEGER, fragments INTEGER[], population BIGINT, prosecutor {SPREAD}, journalist {SPREAD}, "
+        'marketer DOUBLE, "unique" BIGINT',
+        (
+            (
+                number,
+                list(part.fragments),
+                risks.population,
+                part.prosecutor._asdict(),
+                part.journalist._asdict(),
+                part.marketer,
+                part.unique,
+            )
+            for number, part in parts
+        ),
+    )
+    _write(
+        connection,
+        "candidates",
+        "part INTEGER, lower BIGINT, upper BIGINT, share DOUBLE",
+        ((number, *group) for number, part in parts for group in part.candidates),
+    )
+    member = risks.membership
+    _write(
+        connection,
+        "membership",
+        f"records BIGINT, likelihood {SPREAD}",
+        [] if member is None else [(member.records, member.likelihood._asdict())],
+    )
+    _write(
+        connection,
+        "class_revealed",
+        f"knowledge VARCHAR, fragment INTEGER, largest {SPREAD}, above_half DOUBLE, "
+        'above_nine_tenths DOUBLE, certain DOUBLE, "right" DOUBLE',
+        ((known.knowledge, known.fragment, known.largest._asdict(), *known[3:]) for known in risks.revealed),
+    )
+
+
+def _write(
+    connection: duckdb.DuckDBPyConnection, table: str, columns: str, rows: Iterable[tuple[Any, ...]]
+) -> None:
+    connection.execute(f"CREATE OR REPLACE TABLE {table} ({columns})")
+    for row in rows:
+        connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)

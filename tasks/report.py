@@ -9,10 +9,12 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
+from tasks.reports.coarse import all_coarse, coarse, step_of_release, withholds
 from tasks.reports.dictionary import ColumnEntry, read_dictionary
 from tasks.reports.manifest import DIGITS, Figures, Manifest, complete_manifest, read_manifest, write_manifest
 from tasks.reports.page import render_report
 from tasks.reports.report_attacks import Attacked, read_attacks, stated_attacks
+from tasks.reports.report_risks import read_risks, stated_risks
 from tasks.reports.report_trials import (
     Learning,
     NumberChoice,
@@ -23,7 +25,6 @@ from tasks.reports.report_trials import (
 )
 from tasks.reports.report_utility import Utility, read_utility, stated_utility
 from tasks.risks.figures import Risks
-from tasks.risks.stored import read_risks, stated_risks
 from tasks.steps import step
 from tasks.store import open_store
 from tasks.tables import read_domains, read_matrix, read_sensitive_domains
@@ -60,6 +61,10 @@ class Outcome(Protocol):
     def query(self) -> str | None:
         """The evidence query, for DuckDB in the published folder."""
 
+    @property
+    def note(self) -> str | None:
+        """What the query does not show, or why there is none."""
+
 
 class Verdict(Protocol):
     """What the gate says of a folder."""
@@ -85,7 +90,7 @@ class PlacedFeature(NamedTuple):
     step
         When the greedy search placed it; 0 is a seed (paper, Algorithm 1). Sensitive attributes come last.
     contribution
-        What placing it added to FMRMR, in nats; None when there is one fragment.
+        What placing it added to FMRMR, in nats, rounded; None when there is one fragment.
     """
 
     feature: str
@@ -111,7 +116,7 @@ class ReportFacts:
     class_attribute
         Name of the class attribute.
     mutual_information : array of shape (p + s + 1, p + s + 1), nats
-        Features and sensitive attributes, each in input order, the class last.
+        Features and sensitive attributes, each in input order, the class last; rounded, as contributions are.
     placements
         One per feature and sensitive attribute.
     class_sizes : per fragment, array of shape (ECs of the fragment,), records
@@ -160,8 +165,10 @@ def _with_measurements(manifest: Manifest, facts: ReportFacts) -> Manifest:
     measures = manifest["measures"] | _f_measures(facts.learning)
     if facts.utility is not None:
         measures |= stated_utility(facts.utility)
-    stated = manifest | {"measures": measures} | stated_choice(facts.choice) | stated_attacks(facts.attacks)
-    return stated if facts.risks is None else stated | {"risks": stated_risks(facts.risks)}
+    withheld = withholds(manifest)
+    stated = manifest | {"measures": measures} | stated_choice(facts.choice)
+    stated |= stated_attacks(facts.attacks, withheld=withheld)
+    return stated if facts.risks is None else stated | {"risks": stated_risks(facts.risks, withheld=withheld)}
 
 
 def _f_measures(learning: Learning | None) -> dict[str, float]:
@@ -176,6 +183,7 @@ def _facts(
     connection: duckdb.DuckDBPyConnection, manifest: Mapping[str, Any], outcomes: Sequence[Outcome]
 ) -> ReportFacts:
     features, class_domain = read_domains(connection)
+    rounding = step_of_release(manifest)
     placements = connection.execute(
         "SELECT feature, fragment, step, contribution FROM fragments ORDER BY fragment, step"
     ).fetchall()
@@ -188,8 +196,11 @@ def _facts(
         features=tuple(feature.name for feature in features),
         sensitive=tuple(attribute.name for attribute in read_sensitive_domains(connection)),
         class_attribute=class_domain.name,
-        mutual_information=read_matrix(connection),
-        placements=tuple(PlacedFeature(*placement) for placement in placements),
+        mutual_information=all_coarse(read_matrix(connection), rounding),
+        placements=tuple(
+            PlacedFeature(feature, fragment, step, None if nats is None else coarse(nats, rounding))
+            for feature, fragment, step, nats in placements
+        ),
         class_sizes=tuple(np.array(records, dtype=np.int64) for (records,) in sizes),
         dictionary=read_dictionary(connection, manifest),
         steps=tuple(connection.execute("SELECT step, seconds FROM steps ORDER BY rowid").fetchall()),
@@ -197,5 +208,5 @@ def _facts(
         learning=read_learning(connection),
         risks=read_risks(connection),
         attacks=read_attacks(connection),
-        utility=read_utility(connection),
+        utility=read_utility(connection, manifest),
     )

@@ -5,25 +5,24 @@ This is the one place that knows of both. Whoever wants to show progress listens
 
 import sys
 import time
-import traceback
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
-from functools import cached_property, update_wrapper
+from functools import cached_property, partial, update_wrapper
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast
 
 import duckdb
 
 from tasks.errors import StepError, UnjoinError
+from tasks.failures import private_failure
 from tasks.store import open_store
-from tasks.worker_processes import call_in_workers
+from tasks.worker_processes import Outcome, call_in_workers
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-ERROR_LOG = "error.log"
 
 
 class Event(NamedTuple):
@@ -113,6 +112,7 @@ class Step(Generic[P, R]):
         *args: Any,  # noqa: ANN401 - as the function
         workers: int = 1,
         arrived: Callable[[R], None] | None = None,
+        failed: Callable[[Any, UnjoinError], None] | None = None,
     ) -> list[R]:
         """Run the step once for each item, side by side where the engine can; heard of as one step.
 
@@ -128,40 +128,57 @@ class Step(Generic[P, R]):
             How many processes share the items; 1 is this one. Prefect's own runner shares them instead.
         arrived
             Is given each result, in this process, as soon as it is there; results come in any order.
+        failed
+            Is given each item that failed, and why; the others go on. Unless given, the first failure
+            ends all.
 
         Returns
         -------
         list
-            The results in the order of the items.
+            The results in the order of the items, without those that failed.
 
         Raises
         ------
         StepError
-            If a worker dies, or an item fails in a way nobody foresaw.
+            If an item ends its worker twice, or fails in a way nobody foresaw.
         """
         results: dict[int, R] = {}
-        with self._heard(store, len(items)), closing(self._results(store, items, args, workers)) as found:
-            for place, result in found:
-                results[place] = result
-                if arrived is not None:
-                    arrived(result)
-                progress(len(results) / len(items))
-        return [results[place] for place in range(len(items))]
+        with self._heard(store, len(items)), closing(self._outcomes(store, items, args, workers)) as ended:
+            for number, (place, outcome) in enumerate(ended, 1):
+                try:
+                    results[place] = self._result(outcome)
+                except UnjoinError as error:
+                    if failed is None:
+                        raise
+                    failed(items[place], error)
+                else:
+                    if arrived is not None:
+                        arrived(results[place])
+                progress(number / len(items))
+        return [result for _, result in sorted(results.items(), key=itemgetter(0))]
 
-    def _results(
+    def _result(self, outcome: Outcome[R]) -> R:
+        try:
+            return outcome()
+        except BrokenProcessPool:
+            raise StepError(f"{self.name}: a worker process died: there may be too little memory") from None
+
+    def _outcomes(
         self, store: Path, items: Sequence[Any], args: tuple[Any, ...], workers: int
-    ) -> Generator[tuple[int, R]]:
-        """Yield the place of each item and its result."""
+    ) -> Generator[tuple[int, Outcome[R]]]:
+        """Yield the place of each item, and what returns its result or raises why there is none."""
         if len(items) > 1 and in_prefect_run():
             yield from self._from_prefect(store, items, args)
         elif len(items) > 1 and workers > 1:
-            yield from self._from_workers(store, items, args, workers)
+            yield from call_in_workers(_in_worker, items, (self, store, args), min(workers, len(items)))
         else:
-            yield from ((place, self.guarded(store, item, *args)) for place, item in enumerate(items))
+            yield from (
+                (place, partial(self.guarded, store, item, *args)) for place, item in enumerate(items)
+            )
 
     def _from_prefect(
         self, store: Path, items: Sequence[Any], args: tuple[Any, ...]
-    ) -> Iterator[tuple[int, R]]:
+    ) -> Iterator[tuple[int, Outcome[R]]]:
         from prefect import unmapped  # noqa: PLC0415 - a plain run does without it
         from prefect.futures import as_completed  # noqa: PLC0415
 
@@ -170,15 +187,7 @@ class Step(Generic[P, R]):
 
         futures = self._as_task(one).map(unmapped(store), list(items), unmapped(args))
         places = {future: place for place, future in enumerate(futures)}
-        yield from ((places[future], future.result()) for future in as_completed(futures))
-
-    def _from_workers(
-        self, store: Path, items: Sequence[Any], args: tuple[Any, ...], workers: int
-    ) -> Generator[tuple[int, R]]:
-        try:
-            yield from call_in_workers(_in_worker, items, (self, store, args), min(workers, len(items)))
-        except BrokenProcessPool:
-            raise StepError(f"{self.name}: a worker process died: there may be too little memory") from None
+        yield from ((places[future], future.result) for future in as_completed(futures))
 
     def _run(self, store: Path, *args: P.args, **kwargs: P.kwargs) -> R:
         with self._heard(store):
@@ -207,7 +216,7 @@ class Step(Generic[P, R]):
         except UnjoinError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, its text must not leave the workspace
-            failure = _private(self.name, store, error)
+            failure = private_failure(self.name, store, error)
         raise failure  # out here it does not carry the exception that it stands for
 
     @cached_property
@@ -251,13 +260,3 @@ def in_prefect_run() -> bool:
     from prefect.context import FlowRunContext  # noqa: PLC0415 - a plain run does without it
 
     return FlowRunContext.get() is not None
-
-
-def _private(name: str, store: Path, error: Exception) -> StepError:
-    """Keep the details of an unforeseen failure in the workspace; return what may be told."""
-    log = store.parent / ERROR_LOG
-    log.touch(mode=0o600)
-    with log.open("a", encoding="utf-8") as file:
-        file.write("".join(traceback.format_exception(error)))
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
-    return StepError(f"{name}: failed ({reason}); details, which may hold data, are in {log}")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tasks.config import Config
 from tasks.errors import ConfigurationError, GateError, InfeasibleError, InputError
-from tasks.steps import ERROR_LOG
+from tasks.failures import ERROR_LOG
 from tasks.store import create_workspace
 
 STAGING = ".staging-"

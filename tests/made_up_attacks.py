@@ -14,10 +14,14 @@ def made_up_rate(share, attempts=1000):
 def made_up_attack(name, subject, success, baseline):
     excess = max(0.0, success - baseline) / (1 - baseline)
     bounds = max(0.0, excess - 0.04), min(1.0, excess + 0.04)
-    return TriedAttack(name, subject, made_up_rate(success), made_up_rate(baseline), excess, *bounds)
+    rates = made_up_rate(success), made_up_rate(baseline)
+    more = rates[0].successes - rates[1].successes
+    differing = max(more, 0) + 3, max(-more, 0) + 3
+    gained = success - baseline > 0.05
+    return TriedAttack(name, subject, *rates, *differing, excess, *bounds, gained, every_record=False)
 
 
-def made_up_attacks(fragments=2, sensitive=(), failure=None):
+def made_up_attacks(fragments=2, sensitive=(), failure=None, *, every_record=False):
     """Return attacks on a release of some fragments with some sensitive attributes, or their failure."""
     if failure is not None:
         return Attacked((), (), failure)
@@ -36,4 +40,4 @@ def made_up_attacks(fragments=2, sensitive=(), failure=None):
     ]
     rows = [CandidateRows(number, 40.0, 44.0, 51.0, 60.5, 79.0) for number in numbers]
     rows += [CandidateRows(None, 0.0, 120.0, 310.0, 800.0, 4100.0)] * (fragments > 1)
-    return Attacked(tuple(attacks), tuple(rows))
+    return Attacked(tuple(each._replace(every_record=every_record) for each in attacks), tuple(rows))

@@ -16,10 +16,13 @@ class Checked:
     achieved: str
     query: str | None = None
     success: bool = True
+    note: str | None = None
 
 
 OUTCOMES = (
-    Checked("hashes", "Every file is the one the manifest names", "equal hashes", "4 of 4 equal"),
+    Checked(
+        "hashes", "Every file is the one the manifest names", "equal hashes", "4 of 4 equal", note="Not here."
+    ),
     Checked(
         "k",
         "Every equivalence class holds at least k records",

@@ -28,6 +28,20 @@ def refuse(store, number):
     return number
 
 
+@step("stumble")
+def stumble(store, number):
+    """Die the first time; the second time, say whether no other one is at it."""
+    fell, runs = (store.parent / f"{name}-{number}" for name in ("fell", "runs"))
+    if not fell.exists():
+        fell.touch()
+        os._exit(9)
+    runs.touch()
+    time.sleep(0.2)
+    alone = list(store.parent.glob("runs-*")) == [runs]
+    runs.unlink()
+    return alone
+
+
 @step("wait")
 def wait(store, seconds):
     (store.parent / f"waits-{os.getpid()}").touch()

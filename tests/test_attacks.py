@@ -25,8 +25,12 @@ from validations.promises import read_promises
 # --- rates ---------------------------------------------------------------------------------------
 
 
+def first(successes, attempts):
+    return np.arange(attempts) < successes
+
+
 def rate_of(successes, attempts):
-    return rate(np.arange(attempts) < successes)
+    return rate(first(successes, attempts))
 
 
 @given(st.integers(1, 2000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
@@ -46,10 +50,18 @@ def test_the_bounds_of_a_rate_are_just_as_likely_as_the_score_interval_allows(co
     [(750, 500, 0.5), (500, 500, 0), (400, 500, 0), (1000, 0, 1), (1000, 1000, 0), (999, 1000, 0), (0, 0, 0)],
 )
 def test_the_excess_is_the_share_of_what_was_left_to_gain(success, baseline, excess):
-    found = attack("linkage", "fragments 1 and 2", rate_of(success, 1000), rate_of(baseline, 1000))
+    found = attack("linkage", "fragments 1 and 2", first(success, 1000), first(baseline, 1000))
+    assert (found.success, found.baseline) == (rate_of(success, 1000), rate_of(baseline, 1000))
     assert found.excess == pytest.approx(excess)
     assert 0 <= found.excess_low <= found.excess <= found.excess_high <= 1
     assert (found.excess_low > 0) == (success > baseline)
+
+
+def test_records_for_whom_one_way_alone_succeeds_are_counted():
+    succeeded, otherwise = np.array([[1, 1, 1, 0, 0, 1], [1, 0, 0, 1, 0, 0]], dtype=np.bool_)
+    found = attack("inference", "class", succeeded, otherwise)
+    assert (found.success.successes, found.baseline.successes) == (4, 2)
+    assert (found.only_with, found.only_without) == (3, 1)
 
 
 def test_candidates_are_quartiles_over_targets():
@@ -134,9 +146,18 @@ def one_feature(name, *classes, kind="integer"):
 
 def tried(release, folder, records, seed=0):
     """Return what came of every attack, by its name and subject."""
+    return {(each.name, each.subject): each for each in all_tried(release, folder, records, seed).attacks}
+
+
+def all_tried(release, folder, records, seed=0):
     release.write(folder)
-    found = try_attacks(folder, read_promises(folder), targets_of(records), seed)
-    return {(each.name, each.subject): each for each in found.attacks}
+    return try_attacks(folder, read_promises(folder), targets_of(records), seed)
+
+
+def gaining(found):
+    """Return the names and subjects of the attacks that gained."""
+    judged = zip(found.attacks, found.verdicts, strict=True)
+    return {(each.name, each.subject) for each, verdict in judged if verdict.gained}
 
 
 CERTAIN, ISOLATED, GUESSED = (
@@ -193,6 +214,7 @@ def test_equivalence_classes_of_one_record_tell_its_class_and_nobody_elses(tmp_p
     people = [{"x": place, "y": place, "class": label} for place, label in enumerate(labels)]
     found = tried(build(fragments, k=5), tmp_path, people)
     assert successes(found[CERTAIN]) == (30, 0, 30)
+    assert (found[CERTAIN].only_with, found[CERTAIN].only_without) == (30, 0)
     assert found[GUESSED].success.value == 1
     assert found[GUESSED].excess_low > 0.5
     assert found[ISOLATED].success.value == 1
@@ -234,9 +256,10 @@ def test_one_order_in_all_files_gives_position_and_linkage_away(broken, tmp_path
     release = build(fragments, k=5)
     if broken:
         in_input_order(release, records, ranges)
-    found = tried(release, tmp_path, records)
-    for name in (POSITION, LINKED, LINKED_BY_K):
-        assert (found[name].excess_low > 0) == broken
+    every = all_tried(release, tmp_path, records)
+    found = {(each.name, each.subject): each for each in every.attacks}
+    assert every.every_record
+    assert gaining(every) - {CERTAIN, GUESSED} == ({POSITION, LINKED, LINKED_BY_K} if broken else set())
     assert (found[LINKED_BY_K].success.value == 1) == broken
     assert found[POSITION].baseline.value < 0.05
     assert found[ISOLATED].success.successes == 0
@@ -249,6 +272,22 @@ def test_a_class_that_has_nothing_to_do_with_features_is_not_guessed_better_with
     assert found[CERTAIN].success.successes == 0
     assert found[GUESSED].excess == 0
     assert found[GUESSED].success.value > 0.5
+
+
+def test_what_nobody_gains_by_is_said_of_nobody(tmp_path):
+    release = build([one_feature("x", {"a": 4, "b": 1}), one_feature("y", {"a": 4, "c": 1})], k=5, delta=0.1)
+    assert gaining(all_tried(release, tmp_path, [{"x": 0, "y": 0, "class": "a"}] * 4)) == set()
+
+
+@pytest.mark.parametrize(("aimed_at", "gained"), [(10, {CERTAIN, GUESSED}), (1, set())])
+def test_a_gain_for_every_record_is_a_fact_and_for_one_drawn_it_is_not(aimed_at, gained, tmp_path):
+    labels = "abcdefghij"
+    release = build([one_feature("x", *({label: 1} for label in labels))], k=5)
+    people = [{"x": place, "class": label} for place, label in enumerate(labels)]
+    found = all_tried(release, tmp_path, people[:aimed_at])
+    assert found.every_record == (aimed_at == len(labels))
+    assert gaining(found) == gained
+    assert [verdict.by_chance is None for verdict in found.verdicts] == [found.every_record] * 2
 
 
 def three(counts, **asked):

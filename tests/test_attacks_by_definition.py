@@ -254,8 +254,8 @@ def test_a_rate_has_wilsons_interval(attempts, share):
 @settings(deadline=None)
 @given(st.integers(1, 2000), st.floats(0, 1), st.floats(0, 1))
 def test_the_excess_is_anonymeters_residual_risk(attempts, of_success, of_baseline):
-    rates = [rate(np.arange(attempts) < round(share * attempts)) for share in (of_success, of_baseline)]
-    found = attack("position", "", *rates)
+    ways = [np.arange(attempts) < round(share * attempts) for share in (of_success, of_baseline)]
+    found, rates = attack("position", "", *ways), [rate(each) for each in ways]
     middles = [(each.low + each.high) / 2 for each in rates]
     error = rate_oracles.residual_error(*middles, *((each.high - each.low) / 2 for each in rates))
     low, high = rate_oracles.residual(*middles) - error, rate_oracles.residual(*middles) + error

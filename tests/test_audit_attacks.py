@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import shutil
 
 import duckdb
@@ -20,7 +21,7 @@ from tasks.read_config import parse_config
 from tasks.report import render_report
 from tasks.reports.attack_pictures import attack_picture
 from tasks.reports.report_attacks import Attacked, read_attacks, stated_attacks
-from validations.attack_release import attack_release
+from validations.attack_release import attack_published, attack_release
 from validations.attacks.targets import require_fit
 from validations.promises import read_promises
 
@@ -49,10 +50,10 @@ def released(tmp_path_factory, table):
     return published, store, parse_config(asked)
 
 
-def attacked(released, count=1000):
+def attacked(released, count=1000, step=attack_published):
     folder, store, config = released
     evaluation = Evaluation(attacks=count)
-    number = attack_release.function(store, config.model_copy(update={"evaluation": evaluation}), folder)
+    number = step.function(store, config.model_copy(update={"evaluation": evaluation}), folder)
     with duckdb.connect(store, read_only=True) as connection:
         return number, read_attacks(connection)
 
@@ -67,7 +68,11 @@ def test_what_came_of_attacks_is_stored(released):
         ("linkage", "fragments 1 and 2"),
         ("linkage", "fragments 1 and 2, 10 nearest rows"),
     ]
-    assert (number, found.targets, found.failure) == (6, 120, None)
+    assert (number, found.targets, found.failure, found.every_record) == (6, 120, None, True)
+    for each in found.attacks:
+        assert each.only_with - each.only_without == each.success.successes - each.baseline.successes
+        if not each.at_random:
+            assert each.gained == (each.only_with > each.only_without)
     assert found.attacks[1].success.successes == 0
     assert [rows.fragment for rows in found.candidates] == [1, 2, None]
     assert all(rows.least >= 10 for rows in found.candidates[:2])
@@ -77,11 +82,20 @@ def test_no_more_records_are_aimed_at_than_is_asked(released):
     _, found = attacked(released, 7)
     assert {each.success.attempts for each in found.attacks} == {7}
     assert attacked(released, 7)[1] == found
+    assert not found.every_record
+
+
+def test_a_release_aims_at_no_more_than_half_of_the_records_and_never_the_same(released):
+    draws = [attacked(released, 1000, attack_release)[1] for _ in range(4)]
+    assert {found.targets for found in draws} == {60}
+    assert not any(found.every_record for found in draws)
+    assert len({str(found.attacks) for found in draws}) > 1
+    assert attacked(released, 7, attack_release)[1].targets == 7
 
 
 def test_nothing_is_attacked_where_none_is_asked_for(released):
-    assert attacked(released, 0) == (0, None)
-    assert stated_attacks(None) == {}
+    assert attacked(released, 0, attack_release) == (0, None)
+    assert stated_attacks(None, withheld=False) == {}
 
 
 def test_a_failure_does_not_stop_the_release_and_is_not_hidden(released, monkeypatch):
@@ -89,8 +103,8 @@ def test_a_failure_does_not_stop_the_release_and_is_not_hidden(released, monkeyp
         raise ZeroDivisionError("value 4711")
 
     monkeypatch.setattr(validations.attack_release, "try_attacks", fail)
-    assert attacked(released) == (0, Attacked((), (), "ZeroDivisionError"))
-    assert stated_attacks(made_up_attacks(failure="ZeroDivisionError")) == {}
+    assert attacked(released, 1000, attack_release) == (0, Attacked((), (), "ZeroDivisionError"))
+    assert stated_attacks(made_up_attacks(failure="ZeroDivisionError"), withheld=False) == {}
     with duckdb.connect(released[1], read_only=True) as connection:
         assert "4711" not in str(connection.execute("SELECT * FROM attacks").fetchall())
 
@@ -168,10 +182,18 @@ def test_the_audit_prints_promises_then_attacks_and_leaves_nothing(command, tmp_
     assert isolated.startswith(
         "class_join isolated succeeded: 0 of 40 (0.0% to 8.8%) otherwise: 0 of 40 (0.0% to 8.8%) gain: 0.0% ("
     )
+    assert isolated.endswith("beyond chance: no")
     for line in (certain, guessed, position, linked, linked_by_k):
         assert " of 40 (" in line
     assert not list((tmp_path / "workspace").iterdir())
     assert not (tmp_path / "releases").exists()
+
+
+def test_the_audit_prints_no_interval_where_nothing_was_drawn(command, capsys):
+    run(command)
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "class_join isolated succeeded: 0 of 120 otherwise: 0 of 120 gain: 0.0% beyond chance: no" in lines
+    assert next(line for line in lines if line.startswith("position ")).count(" to ") == 3
 
 
 def test_a_table_that_was_not_released_is_refused_before_anything_is_printed(
@@ -182,6 +204,19 @@ def test_a_table_that_was_not_released_is_refused_before_anything_is_printed(
     released = next(line for line in file.read_text().splitlines() if "path" in line)
     file.write_text(file.read_text().replace(released, f"path = {json.dumps(str(tmp_path / 'other.csv'))}"))
     with pytest.raises(InputError, match="is not the one that was released"):
+        run(command)
+    assert capsys.readouterr().out == ""
+    assert not list((tmp_path / "workspace").iterdir())
+
+
+@pytest.mark.parametrize("strangers", [1, 120])
+def test_a_table_of_other_records_is_refused(command, tmp_path, table, capsys, strangers):
+    other = table.assign(age=table["age"] + 100 * (table.index < strangers))
+    other.to_csv(tmp_path / "other.csv", index=False)
+    file = tmp_path / "release.toml"
+    released = next(line for line in file.read_text().splitlines() if "path" in line)
+    file.write_text(file.read_text().replace(released, f"path = {json.dumps(str(tmp_path / 'other.csv'))}"))
+    with pytest.raises(InputError, match=rf"fragment \d: {strangers} of 120 records drawn are in no"):
         run(command)
     assert capsys.readouterr().out == ""
     assert not list((tmp_path / "workspace").iterdir())
@@ -226,16 +261,80 @@ def test_the_report_tells_each_attack_in_words_and_figures():
     shown = page(made_up_attacks(sensitive=["main illness"]))
     for told in (
         "knows all features of a person, exactly. 1,000 records of the original table were taken",
-        "That succeeded for 251 of 1,000 (25.1 %); with the same files but without the person's own record",
-        "for 250 of 1,000 (25 %).",
-        "hopes to be left with fewer than 40 rows, but with some. That succeeded for 0 of 1,000 (0 %).",
+        "That succeeded for 25 %; with the same files but without the person's own record, for 25 %.",
+        "hopes to be left with fewer than 40 rows, but with some. That succeeded for 0 %.",
         "Guessing main illness.",
-        "with lines of the other files at random, for 3 of 1,000 (0.3 %).",
+        "with lines of the other files at random, for less than 1 %.",
         "It was tried with 2 choices of fragments and of how many rows are nearest",
-        "More often than otherwise, beyond what the draw can explain: class guessed.",
+        "none gained anything, the best was with fragments 1 and 2 by the nearest row. That succeeded",
+        "class guessed (for 11 % of the persons the attack alone succeeded, for less than 1 % the other way",
+        "All attacks are judged together, by the persons for whom one way alone succeeded",
+        "class guessed 82 % (80 % to 84 %) 71 % (69 % to 73 %) 38 % (34 % to 42 %) yes",
+        "Rows that could be the person's, as far as",
     ):
         assert told in shown.text
+    assert not re.search(r"\d of 1,000", shown.text)  # which would be finer than whole percent
     assert "attacks" in shown.attributes("id")
+
+
+def after(shown, heading):
+    return shown.text.rpartition(heading)[2]
+
+
+def test_where_every_record_is_aimed_at_nothing_is_said_of_a_draw():
+    shown = page(made_up_attacks(every_record=True))
+    for told in (
+        "exactly. Every record was aimed at: each of the 1,000 records of the original table was taken for",
+        "Since every record was aimed at, this is a fact of this release where no lines are drawn at random.",
+        "shares without a bar are those of the whole table. The bars are 95 % confidence intervals",
+        "class guessed 82 % 71 % 38 % yes",
+        "same line of every file less than 1 % (0 % to 2 %)",
+        "They show how far these came, aimed at every record.",
+    ):
+        assert told in shown.text
+    for untrue in ("drawn at random, were", "such persons, drawn", "sample", "persons could have been drawn"):
+        assert untrue not in shown.text
+
+
+def test_nothing_is_drawn_where_every_record_of_one_table_is_aimed_at():
+    shown = page(made_up_attacks(1, every_record=True), "one")
+    assert "this is a fact of this release, not an estimate." in shown.text
+    assert "confidence" not in after(shown, "Attacks that were tried").partition("What is not promised")[0]
+    assert "at random" not in shown.text
+
+
+def test_the_attack_with_the_largest_gain_is_named():
+    attacks = (
+        made_up_attack("linkage", "fragments 1 and 2", 0.4, 0.3),
+        made_up_attack("inference", "class", 0.97, 0.9),
+        made_up_attack("position", "all fragments", 0.6, 0.5),
+    )
+    found = Attacked(attacks, made_up_attacks().candidates)
+    assert [each.name for each in found.gaining] == ["inference", "position", "linkage"]
+    assert (
+        "3 of 3 attacks that use the published files only told more about the persons than the same "
+        "files without them or lines at random. The largest gain was “class guessed”: it succeeded for "
+        "97 % of 1,000 persons, against 90 %."
+    ) in page(found).text
+    alone = found._replace(attacks=attacks[2:])
+    assert "told more about the persons than lines at random. That is “same line" in page(alone).text
+
+
+def test_linkage_that_gains_nothing_is_not_said_to_gain_most():
+    attacks = [
+        made_up_attack("linkage", f"fragments 1 and {other}", share, 0.3)
+        for other, share in ((2, 0.1), (3, 0.2))
+    ]
+    shown = page(Attacked(tuple(attacks), made_up_attacks().candidates)).text
+    assert "none gained anything, the best was with fragments 1 and 3 by the nearest row." in shown
+
+
+@pytest.mark.parametrize("variant", ["ordered", "one"])
+def test_that_no_attacks_were_tried_leaves_a_trace(variant):
+    shown = page(None, variant)
+    assert shown.text.count("No attacks were tried") == 3
+    assert "attacks" in shown.attributes("id")
+    assert "#attacks" in shown.attributes("href")
 
 
 def test_one_table_is_not_joined():
@@ -253,12 +352,16 @@ def test_values_published_once_are_said_to_leave_an_estimate():
 
 def test_attacks_that_gain_nothing_are_said_to():
     found = Attacked((made_up_attack("position", "all fragments", 0.3, 0.3),), made_up_attacks().candidates)
-    assert "No attack succeeded more often than otherwise" in page(found).text
+    assert (
+        "No attack told more of the persons than otherwise, beyond what chance can explain"
+        in page(found).text
+    )
 
 
 def test_the_report_tells_that_attacks_failed():
     shown = page(made_up_attacks(failure="ZeroDivisionError"))
     assert "could not be: the attacks failed (ZeroDivisionError)" in shown.text
+    assert "No attacks were tried. They were to be, and failed." in shown.text
     assert attack_picture(made_up_attacks(failure="ZeroDivisionError")) == ""
 
 
@@ -279,15 +382,29 @@ def test_the_picture_is_the_same_every_time_and_tells_what_it_is():
     assert "How often each of 10 attacks succeeded" in drawn
 
 
-def test_the_manifest_states_three_digits():
-    first, *others = stated_attacks(made_up_attacks())["attacks"]
+def test_bars_are_drawn_where_something_was_drawn():
+    some, every = (attack_picture(made_up_attacks(every_record=every)) for every in (False, True))
+    lines = [picture.count("LineCollection") for picture in (some, every)]
+    assert lines[0] == lines[1]
+    assert len(every) < len(some)
+
+
+def test_the_manifest_states_whole_percents():
+    first, *others = stated_attacks(made_up_attacks(), withheld=False)["attacks"]
     assert first == {
         "attack": "class_join",
         "subject": "class, certain",
         "targets": 1000,
-        "success": 0.251,
-        "low": 0.231,
-        "high": 0.271,
+        "success": 0.25,
+        "low": 0.23,
+        "high": 0.27,
         "baseline": 0.25,
+        "gained": False,
     }
     assert len(others) == 5
+
+
+def test_the_manifest_states_no_interval_where_nothing_was_drawn():
+    stated = stated_attacks(made_up_attacks(every_record=True), withheld=False)["attacks"]
+    assert {each["attack"] for each in stated if each["low"] is None} == {"class_join", "inference"}
+    assert {each["attack"] for each in stated if each["high"] is not None} == {"position", "linkage"}

@@ -44,10 +44,10 @@ from tasks.comparing.recommend import barred, leading, recommend
 from tasks.config import Strategy
 from tasks.enforcement.eta import records_share
 from tasks.errors import ConfigurationError, InfeasibleError, StepError, UnjoinError
+from tasks.failures import ERROR_LOG
 from tasks.joins.safe_joins import joins_are_safe, promise_holds, records_are_shared
 from tasks.load import load_table
 from tasks.read_config import parse_config, read_config
-from tasks.steps import ERROR_LOG
 from tasks.store import create_workspace, open_store
 from tasks.trials.trial import TOTAL, Trial, try_release
 

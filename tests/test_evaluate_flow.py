@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 import small_experiments
-from small_experiments import experiments, made_up, pretend
+from small_experiments import end_at_100, experiments, made_up, pretend
 from test_steps_map import gone, until
 
 import flows.evaluate
@@ -18,7 +18,8 @@ from tasks.errors import ConfigurationError, InputError, StepError
 from tasks.experiments.data_tables import WORK
 from tasks.experiments.experiment_page import FIGURES, PAGE
 from tasks.experiments.results import RESULTS, source_digest
-from tasks.steps import ERROR_LOG, step
+from tasks.failures import ERROR_LOG
+from tasks.steps import step
 
 POINTS = 2 * 7  # seeds x (10 features, then 6 k with all 12)
 FIGURES_EACH = 7 * 2 * 10
@@ -154,28 +155,99 @@ def test_figures_of_other_points_are_kept_but_not_shown(tmp_path):
     experiments(tmp_path, ("made_up", "other"), seeds=1)
     run, points = counted()
     experiments(tmp_path, ("other",), seeds=1, run=run, quick=True, page=lambda *found: shown.append(found))
-    ((figures, levels, folder),) = shown
+    ((figures, levels, folder, missing),) = shown
     assert points == []
     assert {point[:1] + point[2:] for point, _ in levels} == {("other", 10, 40)} | {
         ("other", 12, k) for k in (20, 40, 100)
     }
     assert len(figures) == 4 * FIGURES_EACH
-    assert folder == tmp_path
+    assert (folder, missing) == (tmp_path, 0)
     assert len(rows(tmp_path, "FROM runs")) == 2 * POINTS // 2
 
 
-def test_an_unforeseen_failure_keeps_the_points_before_it(tmp_path):
+@step("run the points")
+def fail_at_60(store, point, tables):
+    if point.k == 60:
+        raise ZeroDivisionError("value 4711")
+    return pretend.function(store, point, tables)
+
+
+def test_a_point_that_fails_costs_no_other_one_and_is_tried_again(tmp_path):
+    shown = []
+    with pytest.raises(StepError, match=f"2 of {POINTS} points failed") as failed:
+        experiments(tmp_path, run=fail_at_60, page=lambda *found: shown.append(found))
+    assert "4711" not in str(failed.value)
+    assert "in the page: run the points: failed (ZeroDivisionError) (2). Details" in str(failed.value)
+    assert str(tmp_path / ERROR_LOG) in str(failed.value)
+    log = (tmp_path / ERROR_LOG).read_text()
+    assert "4711" in log
+    assert "made_up, seed 2, 12 features, k = 60: run the points: failed (ZeroDivisionError)" in log
+    ((_, levels, _, missing),) = shown
+    assert (len(levels), missing) == (POINTS - 2, 2)
+    assert not (tmp_path / WORK).exists()
+    again, points = counted()
+    (overview,) = experiments(tmp_path, run=again)
+    assert {point.k for point in points} == {60}
+    assert overview.points == POINTS
+
+
+def test_what_an_earlier_program_found_stands_in_for_no_point_that_failed(tmp_path, monkeypatch):
+    shown = []
+    with monkeypatch.context() as patched:
+        patched.setattr(tasks.experiments.results, "program_digest", lambda: "earlier")
+        experiments(tmp_path)
+    with pytest.raises(StepError):
+        experiments(tmp_path, run=fail_at_60, page=lambda *found: shown.append(found))
+    ((figures, levels, _, _),) = shown
+    assert {60} & {found.point.k for found in (*figures, *levels)} == set()
+
+
+def test_a_point_that_ends_its_process_costs_no_other_one(tmp_path):
+    with pytest.raises(StepError, match="1 of 4 points failed"):
+        experiments(tmp_path, seeds=1, run=end_at_100, cores=2, quick=True)
+    log = (tmp_path / ERROR_LOG).read_text()
+    assert log.startswith("made_up, seed 1, 12 features, k = 100: run the points: a worker process died")
+    assert len(rows(tmp_path, "FROM runs")) == 3
+
+
+def test_no_point_at_all_still_ends_with_a_page(tmp_path):
     @step("run the points")
     def fail(store, point, tables):
-        if point.k == 60:
-            raise ZeroDivisionError("value 4711")
-        return pretend.function(store, point, tables)
+        raise ZeroDivisionError
 
+    shown = []
+    with pytest.raises(StepError, match=f"{POINTS} of {POINTS} points failed"):
+        experiments(tmp_path, run=fail, page=lambda *found: shown.append(found))
+    assert shown == [([], [], tmp_path, POINTS)]
+
+
+FULL = "No space left on device"
+
+
+@pytest.mark.parametrize(
+    "error, reason",
+    [
+        (duckdb.IOException(f'IO Error: Could not write file "value 4711": {FULL}'), FULL),
+        (OSError(28, FULL, "value 4711"), FULL),
+        (duckdb.FatalException("value 4711"), "FatalException"),
+    ],
+)
+@pytest.mark.parametrize("log_kept", [True, False])
+def test_results_that_cannot_be_kept_are_told_in_one_line(tmp_path, monkeypatch, error, reason, log_kept):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(flows.evaluate, "keep_run", fail)
+    (tmp_path / ERROR_LOG).touch() if log_kept else (tmp_path / ERROR_LOG).mkdir()
+    run, points = counted()
     with pytest.raises(StepError) as failed:
-        experiments(tmp_path, run=fail)
-    assert "4711" not in str(failed.value)
-    assert "4711" in (tmp_path / ERROR_LOG).read_text()
-    assert len(rows(tmp_path, "FROM runs")) == 4
+        experiments(tmp_path, run=run)
+    log = tmp_path / ERROR_LOG
+    details = "details, which may hold data, are in" if log_kept else "details could not be kept in"
+    assert str(failed.value).startswith(f"keep the results: failed ({reason}); {details} {log}")
+    assert failed.value.__cause__ is None
+    assert len(points) == 1
+    assert not log_kept or "4711" in log.read_text()
     assert not (tmp_path / WORK).exists()
 
 
@@ -206,8 +278,19 @@ def test_a_folder_in_use_or_of_something_else_is_refused(tmp_path):
         experiments(other)
     assert (other / RESULTS).read_text() == "no store at all"
     (tmp_path / "file").touch()
-    with pytest.raises(ConfigurationError, match="cannot be made"):
+    with pytest.raises(ConfigurationError, match=r"cannot be made or written \(File exists\)"):
         experiments(tmp_path / "file")
+
+
+@pytest.mark.parametrize("reason", ["Permission denied", "Read-only file system", FULL])
+def test_a_folder_that_cannot_be_written_is_not_called_in_use(tmp_path, monkeypatch, reason):
+    def refuse(store):
+        raise duckdb.IOException(f'IO Error: Cannot open file "{store}": {reason}')
+
+    monkeypatch.setattr(tasks.experiments.results, "open_store", refuse)
+    with pytest.raises(ConfigurationError) as refused:
+        experiments(tmp_path)
+    assert str(refused.value) == f"{tmp_path / RESULTS}: cannot be made or written ({reason})"
 
 
 def test_the_command_says_what_was_found_and_where_it_is(tmp_path, monkeypatch, capsys):
@@ -225,6 +308,7 @@ def test_the_command_says_what_was_found_and_where_it_is(tmp_path, monkeypatch, 
     told = capsys.readouterr().out
     assert "Musk" in told
     assert "features, fewest and most\t10 to 12" in told
+    assert "F on the test part, best of 12: fragments, naive\t" in told
     assert str(tmp_path / PAGE) in told
     assert str(tmp_path / FIGURES) in told
 
@@ -245,3 +329,9 @@ def test_prefect_and_plain_find_the_same(tmp_path, prefect_engine):
     assert len(list((tmp_path / "prefect").glob("works-*"))) == 1  # threads, as many as there are cores
     experiments(tmp_path / "plain", seeds=1)
     assert contents(tmp_path / "prefect") == contents(tmp_path / "plain")
+
+
+def test_under_prefect_a_point_that_fails_costs_no_other_one(tmp_path, prefect_engine):
+    with pytest.raises(StepError, match="1 of 7 points failed"):
+        experiments(tmp_path, seeds=1, run=fail_at_60, flow=flows.evaluate.experiments)
+    assert len(rows(tmp_path, "FROM runs")) == 6

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import random
 import re
 from itertools import pairwise
 from statistics import fmean
@@ -18,7 +19,7 @@ from tasks.experiments.curves import AXES, as_found
 from tasks.experiments.experiment_files import figures_as_csv, summary_as_csv, write_files
 from tasks.experiments.experiment_page import render_experiments, write_experiments
 from tasks.experiments.figures import Figure, Level, Point
-from tasks.experiments.plots import plots
+from tasks.experiments.plots import plot_names, plots
 
 KEPT = ("information_loss", "changed", "f_tree_bounds", "f_tree_midpoints")
 SVG = "{http://www.w3.org/2000/svg}"
@@ -272,6 +273,44 @@ def test_no_figures_make_a_page_that_says_so(tmp_path):
     assert "on 0 data sets, computed from 0 points" in words
     assert "✓" not in words
     assert "✗" not in words
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_points_that_are_there_make_a_page(seed):
+    figures, levels = made_up(("musk", "texture"), 2)
+    points = sorted({figure.point for figure in figures})
+    kept = set(random.Random(seed).sample(points, 1 + 3 * seed))  # noqa: S311 - no secret
+    figures = [figure for figure in figures if figure.point in kept]
+    levels = [level for level in levels if level.point in kept]
+    plots(as_found(figures, levels))
+    words = Page(render_experiments(figures, levels, [], len(points) - len(kept))).text
+    assert f"{len(points) - len(kept)} of {len(points)} planned points are missing, for they failed" in words
+
+
+def test_the_page_says_what_is_missing_only_where_something_is(page):
+    assert "planned" not in page
+    assert (
+        "1 of 20 planned points is missing, for it failed."
+        in Page(render_experiments(*one_data_set(), [], 1)).text
+    )
+
+
+def test_pictures_that_the_page_does_not_show_are_removed_and_no_other_file(tmp_path):
+    pictures = tmp_path / "pictures"
+    figures, levels = made_up(("musk", "texture"), 1)
+    shown = {plot.name for plot in plots(as_found(figures, levels))}
+    assert shown <= plot_names()
+    pictures.mkdir()
+    mine = ("musk_mine_k.svg", "loss.png", "musk_loss_k.pdf", "other_loss_k.svg")
+    for name in (*mine, *(f"{name}.{form}" for name in plot_names() for form in ("svg", "png"))):
+        (pictures / name).touch()
+    write_experiments([], [], tmp_path)
+    assert {path.name for path in pictures.iterdir()} == set(mine)
+    few = [figure for figure in figures if (figure.measure, figure.point.data) == ("changed", "texture")]
+    (pictures / "texture_loss_k.png").touch()
+    write_experiments(few, [], tmp_path)
+    drawn = {f"texture_changed_{axis}.{form}" for axis in AXES for form in ("svg", "png")}
+    assert {path.name for path in pictures.iterdir()} == {*mine, *drawn}
 
 
 def test_a_file_is_replaced_as_a_whole_or_not_at_all(tmp_path, monkeypatch):

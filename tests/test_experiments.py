@@ -302,3 +302,11 @@ def test_the_overview_has_means_over_seeds_at_k_40():
     expected = defaultdict(lambda: pytest.approx(0.65), naive=None)
     assert one.best_f == {method: expected[method] for method in WAYS}
     assert one.majority == pytest.approx(0.35)
+
+
+def test_without_the_most_features_at_k_40_the_overview_still_has_the_rest():
+    point = Point("made_up", 1, 20, 10)
+    figures = [Figure(point, "naive", "cuts", "f_tree_bounds", 0.5)]
+    (one,) = overview(figures, [Level(point, 0.3)])
+    assert (one.points, one.features, one.majority, one.best_f["naive"]) == (1, (20, 20), None, None)
+    assert {number for each in one.losses for number in (*each.unfragmented, *each.fragmented)} == {None}

@@ -15,11 +15,11 @@ from tasks.enforce import enforce_non_reconstructibility
 from tasks.errors import ConfigurationError
 from tasks.fragment import fragment_features
 from tasks.load import load_table
-from tasks.measure_risks import measure_risks
+from tasks.measure_risks import measure_risks, write_risks
 from tasks.merge import merge_chunks
 from tasks.mutual_information import measure_mutual_information
 from tasks.read_config import parse_config, read_config
-from tasks.risks.stored import read_risks, stated_risks, write_risks
+from tasks.reports.report_risks import read_risks, stated_risks
 from tasks.segment import segment_records
 from tasks.store import create_workspace, open_store
 
@@ -201,11 +201,12 @@ def test_real_risks_are_read_as_they_were_stored(demo):
 
 
 def test_what_is_stated_is_rounded_and_says_nothing_of_single_joins():
-    stated = stated_risks(made_up_risks(3, 6000))
+    stated = stated_risks(made_up_risks(3, 6000), withheld=False)
+    assert stated["withheld"] is False
     assert stated["population"] == 6000
     first, *_, whole = stated["reidentification"]
     assert first["fragments"] == [1]
-    assert first["prosecutor"] == {"mean": 0.0122, "median": 0.0122, "ninety_fifth": 0.022, "largest": 0.0244}
+    assert first["prosecutor"] == {"mean": 0.012, "median": 0.012, "ninety_fifth": 0.022, "largest": 0.024}
     assert whole["fragments"] == [1, 2, 3]
     assert (
         set(whole["prosecutor"]) == set(stated["membership_likelihood"]) == {"mean", "median", "ninety_fifth"}
@@ -214,10 +215,10 @@ def test_what_is_stated_is_rounded_and_says_nothing_of_single_joins():
     assert stated["class_revealed"][1] == {
         "knowledge": "fragment",
         "fragment": 1,
-        "median_largest_probability": 0.485,
-        "above_half": 0.912,
-        "above_nine_tenths": 0.251,
-        "certain": 0.001,  # 0.0003 would round to none at all
-        "right": 0.882,
+        "median_largest_probability": 0.48,
+        "above_half": 0.91,
+        "above_nine_tenths": 0.25,
+        "certain": 0.01,  # 0.0003 would round to none at all
+        "right": 0.88,
     }
-    assert stated_risks(made_up_risks(1))["membership_likelihood"] is None
+    assert stated_risks(made_up_risks(1), withheld=False)["membership_likelihood"] is None

@@ -8,6 +8,8 @@ import pytest
 from made_up_release import OUTCOMES, changed, with_joins
 from report_pages import VARIANTS, Page, rendered, words
 
+from tasks.reports.page import _one_in as one_in
+from tasks.reports.page import _share as share_in_words
 from tasks.reports.page import render_report
 from tasks.reports.pictures import visible_text
 from tasks.reports.report_trials import LearnerResult, Learning, NumberChoice, NumberTrial
@@ -140,7 +142,7 @@ def test_a_join_below_k_is_never_called_safe():
 
 def test_one_fragment_has_nothing_to_join():
     text = words("one")
-    assert "There is nothing to join it with." in text
+    assert "All features are in one file: there is nothing to join it with." in text
     assert "Fragments add up" not in text
     assert "Contribution" not in text
 
@@ -320,22 +322,22 @@ def test_the_summary_tells_of_risks_and_attacks():
     text = words("measured").partition("Contents")[0].partition("Promises")[0]
     assert "picks the person's own record out of a fragment with a chance of at most 1 in 41 (risks)." in text
     assert (
-        "most likely class, from all fragments together, is the true one for 93.2 % of the records, and "
-        "certain for 31 %; who knows nothing of the person is right for 62.7 %."
+        "most likely class, from all fragments together, is the true one for 93 % of the records, and "
+        "certain for 31 %; who knows nothing of the person is right for 63 %."
     ) in text
-    assert "Of 6 attacks that use the published files only, 1 succeeded more often than without what" in text
     assert (
-        "the one that gained most (class guessed) for 82 % of the persons it was tried on, against 71 %"
-        in text
-    )
-    assert "Attacks" not in words("thirty")
+        "1 of 6 attacks that use the published files only told more about the persons than the same files "
+        "without them. That is “class guessed”: it succeeded for 82 % of 1,000 persons, against "
+        "71 %."
+    ) in text
+    assert "No attacks were tried." in words("thirty").partition("Contents")[0].partition("Promises")[0]
 
 
 def test_attacks_that_gained_nothing_or_failed_are_told_as_such():
     attacks = VARIANTS["measured"].attacks
-    dull = tuple(attack._replace(excess_low=0.0) for attack in attacks.attacks)
+    dull = tuple(attack._replace(gained=False) for attack in attacks.attacks)
     text, _ = told("measured", attacks=attacks._replace(attacks=dull))
-    assert "None of 6 attacks that use the published files only succeeded more often" in text
+    assert "None of 6 attacks that use the published files only told more about the persons than" in text
     text, _ = told("measured", attacks=attacks._replace(attacks=(), candidates=(), failure="MemoryError"))
     assert "Attacks on the written files could not be tried." in text
     assert "Only some attacks were tried" not in text
@@ -365,9 +367,52 @@ def test_a_long_query_is_left_to_the_screen():
     assert "is long" not in rendered("thirty")[0]
 
 
-def test_promises_without_a_query_are_named():
-    assert "There is no query for Every file is the one the manifest names:" in words("thirty")
-    assert "There is no query" not in words_of(replace(VARIANTS["thirty"], outcomes=OUTCOMES[1:]))
+def test_promises_without_a_query_are_named_with_the_reason():
+    assert "Promises without a query Every file is the one the manifest names. Not here." in words("thirty")
+    assert "without a query" not in words_of(replace(VARIANTS["thirty"], outcomes=OUTCOMES[1:]))
+
+
+def test_what_a_query_does_not_show_is_told_beside_it():
+    noted = replace(OUTCOMES[2], note="Only pairs are in it.")
+    text = words_of(replace(VARIANTS["thirty"], outcomes=(*OUTCOMES[:2], noted)))
+    assert "evidence query Only pairs are in it. SELECT 1" in text
+    long = replace(noted, query="SELECT 1\n" * 40)
+    text = words_of(replace(VARIANTS["thirty"], outcomes=(*OUTCOMES[:2], long)))
+    assert "as it is on a screen. Only pairs are in it." in text
+
+
+def test_versions_and_eta_are_explained_where_they_are_promised():
+    explained = "A version of an EC is one way in which its records could have these values"
+    assert explained in words("per_class")
+    assert explained not in words("thirty")
+
+
+def test_queries_come_after_the_limits_and_these_after_the_attacks():
+    headings = [element["id"] for tag, element in rendered("measured")[1].elements if tag == "h2"]
+    order = ["promises", "risks", "attacks", "limits", "evidence", "changes"]
+    assert headings[1:7] == order
+
+
+@pytest.mark.parametrize(
+    "share, text",
+    [
+        *[(0, "0 %"), (1e-9, "less than 0.1 %"), (0.001, "0.1 %"), (0.5, "50 %"), (0.9994, "99.9 %")],
+        *[(0.9996, "more than 99.9 %"), (1 - 1e-12, "more than 99.9 %"), (1, "100 %")],
+    ],
+)
+def test_a_share_is_neither_all_nor_nothing_unless_it_is(share, text):
+    assert share_in_words(share) == text
+
+
+@pytest.mark.parametrize(
+    "chance, text",
+    [
+        *[(0, "0"), (1, "1 in 1"), (0.7, "1 in 1.4"), (0.5, "1 in 2"), (0.1, "1 in 10"), (1 / 99, "1 in 99")],
+        *[(1 / 569, "1 in 560"), (1e-6, "1 in 1,000,000")],
+    ],
+)
+def test_a_small_chance_is_one_in_so_many(chance, text):
+    assert one_in(chance) == text
 
 
 def words_of(facts):

@@ -1,6 +1,7 @@
 """Every evidence query that a report prints runs in the published folder, and shows what was achieved."""
 
 import html
+import itertools
 import json
 import re
 
@@ -101,12 +102,25 @@ def shows_measures(rows, achieved, _):
 
 def shows_stated(rows, achieved, manifest):
     assert len(rows) == 2 + 2 * len(manifest["fragments"])
-    assert [stated for _, stated, _ in rows] == [found for *_, found in rows]
+    assert all(stated == found and as_stated in (True, None) for _, stated, found, as_stated in rows)
     assert "otherwise" not in achieved
 
 
+def shows_classes(rows, achieved, manifest):
+    fragments = len(manifest["fragments"])
+    if manifest["class_values"] == "per_class":
+        shows_no_fault(rows, achieved, manifest)
+        return
+    assert len(rows) == 2 * fragments + fragments * (fragments - 1) // 2
+    assert {deviations for _, deviations, *_ in rows} == {first_number(achieved)} == {0}
+    changed = manifest["changed_class_values"]["per_fragment"]
+    pairs = [sum(pair) for pair in itertools.combinations(changed, 2)]
+    assert sorted(allowed for *_, allowed in rows if allowed is not None) == sorted(pairs)
+
+
 def shows_columns(rows, _, manifest):
-    assert {column["name"] for column in manifest["columns"]} < {name for _, name, _ in rows}
+    files = {entry[kind] for entry in manifest["fragments"] for kind in ("csv", "parquet")}
+    assert dict(rows) == dict.fromkeys([*files, "features not in exactly one fragment"], 0)
 
 
 def shows_class_values(rows, _, manifest):
@@ -119,7 +133,7 @@ SHOWS = {
     "records": shows_rows,
     "joins": shows_smallest,
     "join_records": shows_smallest,
-    "classes": shows_no_fault,
+    "classes": shows_classes,
     "order": shows_no_fault,
     "formats": shows_no_fault,
     "hashes": shows_digests,
@@ -142,7 +156,9 @@ def test_every_query_shows_what_is_achieved(variant, tmp_path, monkeypatch):
     for outcome in verdict.promises:
         if outcome.query is None:
             assert (outcome.name, variant) == ("joins", "one")
+            assert outcome.note is not None
         else:
+            assert outcome.query.endswith(";")
             SHOWS[outcome.name](run(outcome.query), outcome.achieved, release.manifest)
 
 
@@ -181,5 +197,54 @@ def test_the_queries_show_damage(tmp_path, monkeypatch):
     assert shown["formats"]["fragment 1"] > 0
     assert shown["formats"]["fragment 2"] == 0
     manifest = next(outcome for outcome in verdict.promises if outcome.name == "manifest")
-    differing = {name for name, stated, found in run(manifest.query) if stated != found}
+    differing = {name for name, *_, as_stated in run(manifest.query) if not as_stated}
     assert differing == {"k", "equivalence classes of fragment 1", "smallest class of fragment 1", "choices"}
+
+
+def shown_of(name, release, folder, monkeypatch):
+    release.write(folder)
+    monkeypatch.chdir(folder)
+    verdict = check_folder(folder, read_promises(folder))
+    outcome = next(outcome for outcome in verdict.promises if outcome.name == name)
+    assert not outcome.success
+    return {line[0]: line[1] for line in run(outcome.query)}
+
+
+def test_the_query_of_columns_shows_other_names_types_and_places(tmp_path, monkeypatch):
+    release = build([FIRST, SECOND], k=5)
+    release.tables[0].names[:2] = reversed(release.tables[0].names[:2])
+    release.tables[1].types[0] = "STRUCT(lower FLOAT, upper FLOAT, missing BOOLEAN)"
+    shown = shown_of("fragments", release, tmp_path, monkeypatch)
+    assert shown == {
+        "fragment_1.csv": 2,
+        "fragment_1.parquet": 2,
+        "fragment_2.csv": 0,
+        "fragment_2.parquet": 1,
+        "features not in exactly one fragment": 0,
+    }
+
+
+def test_the_query_of_columns_shows_a_feature_that_was_lost(tmp_path, monkeypatch):
+    release = build([FIRST, SECOND], k=5)
+    query = next(
+        outcome.query for outcome in check(release, tmp_path).promises if outcome.name == "fragments"
+    )
+    release.manifest["columns"].append({"name": "lost", "kind": "integer", "fragment": 1})
+    release.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    shown = dict(run(query))
+    assert shown.pop("features not in exactly one fragment") == 1
+    assert set(shown.values()) == {0}
+
+
+def test_the_query_of_classes_shows_blank_cells_and_totals_that_nothing_explains(tmp_path, monkeypatch):
+    release = build([FIRST, THIRD], k=2)
+    release.tables[0].csv[0][-1] = ""
+    release.tables[0].parquet[0][-1] = None
+    shown = shown_of("classes", release, tmp_path, monkeypatch)
+    assert [shown[f"fragment_{number}.csv: blank class cells"] for number in (1, 2)] == [1, 0]
+    other = Fragment({"size": "integer"}, [ClassOf((Range(0, 1),), {"a": 5, "b": 7, "c": 3})])
+    release = build([FIRST, other], k=2)
+    release.manifest["changed_class_values"] = {"total": 0, "share": 0.0, "per_fragment": [0, 0]}
+    shown = shown_of("classes", release, tmp_path / "totals", monkeypatch)
+    assert shown["class totals of fragments 1 and 2"] == 1

@@ -12,6 +12,7 @@ from report_pages import Page
 from tasks.report import render_report
 from tasks.reports.risk_pictures import candidate_rows, risk_picture
 from tasks.risks.figures import Bin
+from tasks.risks.reidentification import PAIRED
 
 NAMES = [f"x{i}" for i in range(12)]
 
@@ -33,22 +34,25 @@ def plain():
     return section(made_up(NAMES), made_up_risks(2))
 
 
-@pytest.mark.parametrize("fragments, joins", [(1, 0), (2, 1), (3, 4), (4, 7), (12, 67)])
+@pytest.mark.parametrize("fragments, joins", [(1, 0), (2, 1), (4, 7), (5, 11), (8, 29), (9, 1)])
 def test_every_fragment_and_every_join_has_a_line(fragments, joins):
-    page = section(made_up(NAMES, fragments), made_up_risks(fragments))
+    risks = made_up_risks(fragments)
+    parts = [part for part in risks.reidentification if fragments <= PAIRED or len(part.fragments) != 2]
+    page = section(made_up(NAMES, fragments), risks._replace(reidentification=tuple(parts)))
     medians = [label for label in page.attributes("data-label") if label == "Prosecutor, median"]
     assert len(medians) == fragments + joins
     assert ("Being in the table at all" in page.text) == (fragments > 1)
     folded = [tag for tag, _ in page.elements if tag == "details"]
     assert len(folded) == (joins > 8)
+    assert ("Pairs of fragments are measured for up to 8 fragments only" in page.text) == (fragments > 8)
 
 
 def test_shares_are_rounded_and_none_is_zero_that_is_not():
     text = plain().text
     assert "Fragment 1 1.2 % 2.4 % 1.2 % none" in text
-    assert "48.5 % 91.2 % 25.1 % less than 0.1 % 88.2 %" in text
+    assert "48 % 91 % 25 % less than 1 % 88 %" in text
     assert (
-        "Knowing all features, the most likely class is right for 93.2 % of the records, instead of 62.7 %."
+        "Knowing all features, the most likely class is right for 93 % of the records, instead of 63 %."
         in text
     )
 
@@ -78,11 +82,11 @@ def test_records_without_a_row_in_a_join_are_mentioned():
 
 def test_a_small_likelihood_is_told_as_such():
     text = section(made_up(NAMES, 3), made_up_risks(3)).text
-    assert "for half of them it is at most 0.2 %, for 19 of 20 at most 0.4 %" in text
+    assert "for half of them it is at most 1 in 500, for 19 of 20 at most 1 in 270" in text
     risks = made_up_risks(3)
     small = risks.membership._replace(likelihood=spread(1e-6))
     text = section(made_up(NAMES, 3), risks._replace(membership=small)).text
-    assert "for half of them it is less than 0.1 %, for 19 of 20 less than 0.1 %" in text
+    assert "for half of them it is at most 1 in 2,000,000, for 19 of 20 at most 1 in 1,100,000" in text
 
 
 def test_the_journalist_has_figures_where_a_population_is_stated():

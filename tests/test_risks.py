@@ -117,6 +117,15 @@ def test_every_fragment_every_pair_and_all_are_measured():
     assert len(parts(4)) == 4 + 6 + 1
 
 
+def test_pairs_are_measured_of_up_to_eight_fragments():
+    counts, members = [np.ones((1, 2), dtype=np.int64)] * 9, [np.zeros(2, dtype=np.int32)] * 9
+    *_, pair, whole = reidentification(counts[:8], members[:8])
+    assert (pair.fragments, whole.fragments) == ((7, 8), tuple(range(1, 9)))
+    *alone, whole = reidentification(counts, members)
+    assert [part.fragments for part in alone] == [(number,) for number in range(1, 10)]
+    assert whole.fragments == tuple(range(1, 10))
+
+
 def test_risks_of_a_fragment_and_a_join_by_hand():
     counts = [np.array([[1, 4], [1, 0]]), np.array([[2, 0], [0, 4]])]
     members = [np.array([0, 0, 0, 0, 0, 1]), np.array([0, 1, 1, 1, 1, 0])]
@@ -325,7 +334,7 @@ def test_fragments_that_contradict_each_other_tell_nothing():
     combination = class_revealed(counts, members, np.array([0, 1]))[-1]
     assert combination.largest.largest == pytest.approx(0.5)
     assert combination.certain == 0
-    assert_array_equal(posterior(np.full((1, 3), -np.inf), np.array([0.25, 0.75, 0])), [[0.25, 0.75, 0]])
+    assert_array_equal(posterior(np.array([[-np.inf] * 3, [0, -np.inf, 0]])), [[0, 0, 0], [0.5, 0, 0.5]])
 
 
 def test_a_class_value_that_no_fragment_publishes_is_never_named():

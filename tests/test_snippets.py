@@ -15,7 +15,8 @@ from published_folder import Categories, ClassOf, Fragment, Range, build
 from report_releases import VARIANTS, published
 
 from tasks.partitions.cells import parse_cell
-from tasks.reports.snippets import learning_snippet, reading_snippets
+from tasks.reports.learning_snippets import learning_snippet, short_learning_snippets
+from tasks.reports.snippets import reading_snippets
 
 NAMES = ("it's", 'a "b", c', "back\\slash", "line\nbreak", "right\u202eleft", "größe 血圧", "{x}", "class")
 
@@ -86,6 +87,50 @@ def test_programs_read_the_class_values_of_groups(name, tmp_path, monkeypatch):
     assert found[RANGES, "sql"] == [(15, 1, 4, 3.0)]
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_short_programs_learn_from_columns_of_any_name(name, tmp_path, monkeypatch):
+    own = "class" if name != "class" else "x"
+    release = by_hand(name, own)
+    release.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    tree, rule = short_learning_snippets({**release.manifest, "columns": release.manifest["columns"][:2]})
+    shown, names = run_python(tree.text)
+    assert list(names["known"]) == [name]
+    assert float(shown.split()[-1]) == pytest.approx((3 + 3 + 5) / 15)
+    likely = {
+        (lower, upper): rest for (lower, upper, _), *rest in map(cells, duckdb.sql(rule.text).fetchall())
+    }
+    assert likely == {(1, 3): ["a", 0.6, 5], (4, 4): ["a", 0.6, 5], (None, None): ["b", 1.0, 5]}
+
+
+def cells(line):
+    released, *rest = line
+    return tuple(released.values()), *rest
+
+
+def test_short_programs_learn_from_sets_where_there_are_no_ranges(tmp_path, monkeypatch):
+    classes = [ClassOf((Categories(("x", "y")),), {"a": 3, "b": 2}), ClassOf((Categories(()),), {"b": 5})]
+    release = build([Fragment({"colour": "categorical"}, classes)], k=5)
+    release.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    tree, rule = short_learning_snippets(release.manifest)
+    shown, names = run_python(tree.text)
+    assert names["known"].to_numpy().tolist() == [[0, 0, 1]] * 5 + [[0.5, 0.5, 0]] * 5
+    assert float(shown.split()[-1]) == 0.8
+    shown = sorted(duckdb.sql(rule.text).fetchall(), key=str)
+    assert shown == [(["x", "y"], "a", 0.6, 5), ([None], "b", 1.0, 5)]
+
+
+def test_the_rule_counts_each_class_value_of_a_group_once(tmp_path, monkeypatch):
+    release = by_hand("x", "class", delta=0.5)
+    release.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    tree, rule = short_learning_snippets(release.manifest)
+    assert "AS groups" in rule.text
+    assert sorted(groups for *_, groups in duckdb.sql(rule.text).fetchall()) == [1, 2, 2]
+    assert len(run_python(tree.text)[1]["rows"]) == 5
+
+
 def test_learning_takes_the_class_values_of_a_group_in_turn(tmp_path, monkeypatch):
     release = by_hand("x", "class", delta=0.5)
     release.write(tmp_path)
@@ -107,11 +152,18 @@ def test_programs_run_as_the_page_prints_them(variant, monkeypatch):
     page = (folder / "report.html").read_text(encoding="utf-8")
     printed = [html.unescape(code) for code in re.findall(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)]
     manifest = json.loads(Path("release.json").read_text(encoding="utf-8"))
-    snippets = (*reading_snippets(manifest), learning_snippet(manifest))
+    tree, rule = short_learning_snippets(manifest)
+    snippets = (*reading_snippets(manifest), tree, rule, learning_snippet(manifest))
     assert [snippet.text in printed for snippet in snippets] == [True] * len(snippets)
-    assert all(snippet.text.count("\n") <= 6 for snippet in snippets[:-1])
+    assert all(snippet.text.count("\n") < 8 for snippet in snippets[:-1])
     run_all(manifest)
-    classify = run_python(snippets[-1].text)[1]["classify"]
+    shown, names = run_python(tree.text)
+    assert float(shown.split()[-1]) >= names["rows"][manifest["class"]].value_counts(normalize=True).iloc[0]
+    assert all(0 < share <= 1 for _, _, share, _ in duckdb.sql(rule.text).fetchall())
+    shown, names = run_python(snippets[-1].text)
+    classify = names["classify"]
+    assert shown.startswith("likely class: ")
+    assert shown.split(": ")[1].strip() in set(table[manifest["class"]])
     features = [column["name"] for column in manifest["columns"]]
     truth = table[manifest["class"]]
     right = (classify(table[features].replace("", None)) == truth).mean()

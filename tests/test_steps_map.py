@@ -6,14 +6,17 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import mapped_steps
 import pytest
-from mapped_steps import double, refuse, wait
+from mapped_steps import double, refuse, stumble, wait
 
 from tasks.errors import InfeasibleError, StepError
-from tasks.steps import ERROR_LOG, Step, listening
+from tasks.failures import ERROR_LOG
+from tasks.steps import Step, listening
 from tasks.store import STORE
 from tasks.worker_processes import THREADS, available_cores, call_in_workers
 
@@ -94,6 +97,47 @@ def test_errors_keep_their_kind_and_their_privacy(store, number, kind, message):
     assert number != 3 or mapped_steps.CANARY in log.read_text()
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_fails_is_left_out_where_asked(store, workers):
+    heard, arrived, left_out = [], [], []
+    numbers = [1, 2, 3, 4, 5] if workers > 1 else [1, 2, 3, 5]
+    with listening(heard.append):
+        results = refuse.map(
+            store,
+            numbers,
+            workers=workers,
+            arrived=arrived.append,
+            failed=lambda number, error: left_out.append((number, type(error), str(error).partition(";")[0])),
+        )
+    assert results == sorted(arrived) == [1, 5]
+    died = (4, StepError, "refuse: a worker process died: there may be too little memory")
+    expected = [
+        (2, InfeasibleError, "2 cannot be had"),
+        (3, StepError, "refuse: failed (ValueError)"),
+        *([died] if workers > 1 else []),
+    ]
+    assert sorted(left_out, key=lambda one: one[0]) == expected
+    assert [event.kind for event in heard] == ["started", *["progress"] * len(numbers), "finished"]
+    assert heard[-2].share == 1
+
+
+def test_who_lost_a_worker_is_tried_again_alone(store):
+    assert stumble.map(store, [1, 2, 3], workers=2) == [True] * 3
+
+
+def test_a_worker_that_died_with_nothing_to_do_costs_no_result(store, monkeypatch):
+    died, submit = [], ProcessPoolExecutor.submit
+
+    def submit_to_the_living(pool, call):
+        if not died:
+            died.append(pool)
+            raise BrokenProcessPool
+        return submit(pool, call)
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", submit_to_the_living)
+    assert [number for _, number in double.map(store, [1, 2, 3], workers=2)] == [2, 4, 6]
+
+
 def test_what_fails_here_ends_the_workers_in_the_midst_of_their_work(store):
     def fail(_):
         raise KeyboardInterrupt
@@ -103,7 +147,8 @@ def test_what_fails_here_ends_the_workers_in_the_midst_of_their_work(store):
     assert all(map(gone, waiting(store.parent)))
 
 
-def test_ctrl_c_ends_the_workers_in_the_midst_of_their_work(store):
+@pytest.mark.parametrize("failed", [None, print])
+def test_ctrl_c_ends_the_workers_in_the_midst_of_their_work(store, failed):
     def interrupt():
         until(lambda: len(waiting(store.parent)) == 2)
         os.kill(os.getpid(), signal.SIGINT)
@@ -111,7 +156,7 @@ def test_ctrl_c_ends_the_workers_in_the_midst_of_their_work(store):
     thread = threading.Thread(target=interrupt)
     thread.start()
     with pytest.raises(KeyboardInterrupt):
-        wait.map(store, [600, 600], workers=2)
+        wait.map(store, [600, 600], workers=2, failed=failed)
     thread.join()
     assert all(map(gone, waiting(store.parent)))
 
@@ -133,7 +178,7 @@ def test_a_step_under_another_name_than_its_function_cannot_go_to_a_worker(store
 def test_workers_compute_with_one_thread_and_leave_the_environment_as_it_was(monkeypatch):
     monkeypatch.setenv(THREADS[0], "7")
     monkeypatch.delenv(THREADS[1], raising=False)
-    seen = [value for _, value in sorted(call_in_workers(os.getenv, THREADS[:2], (), 1))]
+    seen = [outcome() for _, outcome in sorted(call_in_workers(os.getenv, THREADS[:2], (), 1))]
     assert seen == ["1", "1"]
     assert (os.environ[THREADS[0]], os.environ.get(THREADS[1])) == ("7", None)
 

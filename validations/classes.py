@@ -1,6 +1,6 @@
 """Promise `classes`: the class column holds what it must, per record or per equivalence class."""
 
-from validations import queries
+from validations import file_queries, queries
 from validations.evidence import Evidence
 from validations.findings import ExpectNoDeviation, Finding, evidence_frame, in_words
 from validations.promises import Promises
@@ -53,7 +53,7 @@ def _per_record(evidence: Evidence, promises: Promises) -> Finding:
                 description="Class totals of fragments differ by no more than changed class values explain.",
             ),
         ),
-        query=queries.blank_classes(promises),
+        query=file_queries.class_cells(promises),
     )
 
 

@@ -40,4 +40,5 @@ def finding(promises: Promises, evidence: Evidence) -> Finding:
             ),
         ),
         query=queries.class_values(promises),
+        note="The query shows the sizes and class values that eta follows from, not eta.",
     )

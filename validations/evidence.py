@@ -202,6 +202,11 @@ class Evidence:
         return tuple(file for fragment in self.fragments for file in fragment.files)
 
     @property
+    def classes(self) -> tuple[int, ...]:
+        """The number of equivalence classes of every fragment's CSV file."""
+        return tuple(len(fragment.csv.class_sizes) for fragment in self.fragments)
+
+    @property
     def figures(self) -> Figures:
         """The figures alone; a fragment's are those of its CSV file."""
         sizes = [fragment.csv.class_sizes for fragment in self.fragments]

@@ -5,9 +5,10 @@ What is stated is read from release.json, so that the queries show the two side 
 
 from collections.abc import Iterator
 
+from validations.cell_grammar import KIND_TYPES
 from validations.promises import FragmentPromise, Promises
 from validations.published_files import identifier
-from validations.queries import csv_source, rows_of
+from validations.queries import as_one, csv_source, rows_of, sources
 
 STATED = "stated AS (SELECT content::JSON AS content FROM read_text('release.json'))"
 
@@ -22,6 +23,22 @@ CATEGORIES = r"""CASE WHEN cell IS NULL THEN [NULL]
      THEN from_json('[' || regexp_extract(cell, '^\{(.*)\}( or missing)?$', 1, 's') || ']', '["VARCHAR"]')
      ELSE [regexp_replace(cell, ' or missing$', '')] END
      || CASE WHEN ends_with(cell, ' or missing') THEN [NULL] ELSE [] END"""
+
+TOTALS = f"""WITH {STATED},
+changes AS (SELECT unnest(n) AS n, generate_subscripts(n, 1) AS fragment
+  FROM (SELECT (content->'$.changed_class_values.per_fragment')::BIGINT[] AS n FROM stated)),
+totals AS (
+  {{totals}}),
+every AS (SELECT fragment, value, coalesce(totals.n, 0) AS n, changes.n AS changed
+  FROM changes CROSS JOIN (SELECT DISTINCT value FROM totals) LEFT JOIN totals USING (fragment, value))
+{{blank}}
+UNION ALL
+SELECT 'class totals of fragments ' || one || ' and ' || other,
+       greatest(differing - changed, 0), differing, changed
+FROM (SELECT a.fragment AS one, b.fragment AS other, any_value(a.changed + b.changed) AS changed,
+             least(sum(greatest(a.n - b.n, 0)), sum(greatest(b.n - a.n, 0))) AS differing
+      FROM every AS a JOIN every AS b ON a.value = b.value AND a.fragment < b.fragment
+      GROUP BY one, other);"""
 
 VALUES = {
     "integer": NUMBER.format(type="BIGINT"),
@@ -46,13 +63,66 @@ def hashes(promises: Promises) -> str:
         "UNION ALL\n"
         "SELECT 'undeclared files', count(*)\n"
         "FROM (SELECT replace(file, '\\', '/') AS file FROM glob('**'))\n"
-        f"WHERE file NOT IN ({files}) AND NOT regexp_full_match(file, {DOCUMENTS})"
+        f"WHERE file NOT IN ({files}) AND NOT regexp_full_match(file, {DOCUMENTS});"
     )
+
+
+KINDS, TYPES = map(list, zip(*KIND_TYPES.items(), strict=True))
+
+COLUMNS = f"""WITH {STATED},
+kinds AS (SELECT map(list(c->>'$.name'), list(c->>'$.kind')) AS kinds
+  FROM (SELECT unnest((content->'$.columns')::JSON[]) AS c FROM stated)),
+fragments AS (
+  SELECT f->>'$.csv' AS csv, f->>'$.parquet' AS parquet, (f->'$.features')::VARCHAR[] AS features,
+         (f->'$.sensitive')::VARCHAR[] || [content->>'$.class'] AS others
+  FROM (SELECT unnest((content->'$.fragments')::JSON[]) AS f, content FROM stated)),
+promised AS (
+  SELECT csv AS file, [[name, 'VARCHAR'] for name in features || others] AS columns FROM fragments
+  UNION ALL
+  SELECT parquet, [[name, map({KINDS}, {TYPES})[kinds[name]]] for name in features]
+                  || [[name, 'VARCHAR'] for name in others] FROM fragments, kinds),
+found AS (
+  {{found}})
+SELECT file, len([each for each in list_zip(promised.columns, found.columns)
+                  if each[1] IS DISTINCT FROM each[2]]) AS deviations
+FROM promised LEFT JOIN found USING (file)
+UNION ALL
+SELECT 'features not in exactly one fragment', count(*) FILTER (places IS DISTINCT FROM 1)
+FROM (SELECT unnest(map_keys(kinds)) AS name FROM kinds)
+FULL JOIN (SELECT name, count(*) AS places
+           FROM (SELECT unnest(features) AS name FROM fragments) GROUP BY name) USING (name);"""
+
+
+def columns(promises: Promises) -> str:
+    """Return a query that compares the columns of every file, and their types, with the stated ones."""
+    found = "\n  UNION ALL ".join(
+        f"SELECT '{source.file}' AS file, list([column_name, replace(column_type, '\"', '')]) AS columns\n"
+        f"  FROM (DESCRIBE FROM {source.text})"
+        for source in sources(promises)
+    )
+    return COLUMNS.format(found=found)
+
+
+def class_cells(promises: Promises) -> str:
+    """Return a query of blank class cells, and of class totals that differ by more than stated changes."""
+    blank = "\nUNION ALL\n".join(
+        f"SELECT '{source.file}: blank class cells' AS compared, count(*) - count(value) AS deviations,\n"
+        f"       NULL AS differing, NULL AS changed FROM {rows_of(promises, source)}"
+        for source in sources(promises)
+    )
+    if len(promises.fragments) == 1:
+        return blank + ";"
+    totals = "\n  UNION ALL ".join(
+        f"SELECT {number} AS fragment, value, count(*) AS n\n"
+        f"  FROM {rows_of(promises, csv_source(fragment))} GROUP BY value"
+        for number, fragment in enumerate(promises.fragments, 1)
+    )
+    return TOTALS.format(totals=totals, blank=blank)
 
 
 def formats(promises: Promises) -> str:
     """Return a query of the number of groups of rows that differ between a fragment's two files."""
-    return "\nUNION ALL\n".join(
+    return as_one(
         f"SELECT 'fragment {number}' AS fragment, count(*) AS differing FROM (\n"
         f"  (FROM ({_from_csv(promises, fragment)}) EXCEPT ALL FROM ({_from_parquet(promises, fragment)}))\n"
         "  UNION ALL\n"
@@ -102,13 +172,18 @@ def figures(promises: Promises) -> str:
         count, least = f"(SELECT count(*) FROM f{number})", f"(SELECT min(records) FROM f{number})"
         lines.append((f"equivalence classes of fragment {number}", f"{place}.equivalence_classes", count))
         lines.append((f"smallest class of fragment {number}", f"{place}.smallest_class", least))
-    ones = " * ".join(f"(1.0 + (SELECT count(*) FROM f{number}))" for number in numbers)
+    ones = " * ".join(f"(1e0 + (SELECT count(*) FROM f{number}))" for number in numbers)
     all_classes = " - ".join(f"(SELECT count(*) FROM f{number})" for number in numbers)
     lines.append(("choices", "joins.choices", f"{ones} - 1 - {all_classes}"))
-    return f"WITH {STATED},\n{sizes}\n" + "\nUNION ALL\n".join(
+    compared = "\n  UNION ALL ".join(
         f"SELECT '{name}' AS figure, (content->>'$.{place}')::DOUBLE AS stated, ({found})::DOUBLE AS found\n"
-        "FROM stated"
+        "  FROM stated"
         for name, place, found in lines
+    )
+    return (
+        f"WITH {STATED},\n{sizes}\n"
+        "SELECT *, abs(found - stated) <= 1e-9 * stated AS as_stated FROM (\n"
+        f"  {compared});"
     )
 
 
@@ -122,7 +197,7 @@ def limits(promises: Promises) -> str:
         "max_information_loss": promises.max_information_loss,
         "max_changed_class_values": promises.max_changed_class_values,
     }
-    return f"WITH {STATED}\n" + "\nUNION ALL\n".join(
+    return f"WITH {STATED}\n" + as_one(
         f"SELECT '{name}' AS measure, (content->>'$.{place}')::DOUBLE AS stated,\n"
         f"       (content->>'$.limits.{limit}')::DOUBLE AS most\n"
         "FROM stated"

@@ -50,7 +50,9 @@ class Finding:
     judgements
         What is expected of the evidence, each about one column.
     query
-        SQL that anyone can run inside the folder to see the evidence; None where it is not found by SQL.
+        SQL that anyone can run inside the folder to see the evidence; None where there is none.
+    note
+        What the query does not show, or why there is none.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Finding:
     lines: int
     judgements: tuple[Judgement, ...]
     query: str | None = None
+    note: str | None = None
 
     @property
     def expectations(self) -> tuple[Expectation, ...]:

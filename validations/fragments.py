@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from validations import queries
+from validations import file_queries
 from validations.cell_grammar import KIND_TYPES
 from validations.evidence import Evidence, FileEvidence
 from validations.findings import ExpectNoDeviation, Finding, evidence_frame, in_words
@@ -44,7 +44,7 @@ def finding(promises: Promises, evidence: Evidence) -> Finding:
                 description="Every file has its fragment's columns in input order, the class last.",
             ),
         ),
-        query=queries.columns(promises),
+        query=file_queries.columns(promises),
     )
 
 

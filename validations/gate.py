@@ -32,7 +32,9 @@ class Outcome:
     success
         Whether the promise is kept; a promise that could not be checked is not.
     query
-        SQL that anyone can run with DuckDB inside the folder; None where the evidence is not SQL.
+        SQL that anyone can run with DuckDB inside the folder; None where there is none.
+    note
+        What the query does not show, or why there is none.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Outcome:
     achieved: str
     success: bool
     query: str | None
+    note: str | None
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,7 @@ def check_folder(folder: Path, promises: Promises, store: Path | None = None) ->
             achieved=each.finding.achieved,
             success=each.success,
             query=each.finding.query,
+            note=each.finding.note,
         )
         for each in judged
     )

@@ -7,7 +7,7 @@ not name segments; where only joins within them are promised, the partner test i
 
 from fractions import Fraction
 
-from validations import queries
+from validations import join_queries, queries
 from validations.evidence import Evidence, JoinEvidence
 from validations.findings import ExpectNoDeviation, Finding, evidence_frame, in_words
 from validations.joins import without_partner_in_words
@@ -36,6 +36,7 @@ def finding(promises: Promises, evidence: Evidence) -> Finding:
 
 
 def _all(promises: Promises, evidence: Evidence) -> Finding:
+    shown = join_queries.join_records(promises, evidence.classes)
     return Finding(
         name="join_records",
         title=f"Every join of fragments on the class attribute rests on at least {promises.k} records of "
@@ -55,12 +56,13 @@ def _all(promises: Promises, evidence: Evidence) -> Finding:
                 "equivalence class.",
             ),
         ),
-        query=queries.join_records(promises),
+        query=shown.text,
+        note=shown.note,
     )
 
 
 def _within_segments(promises: Promises, evidence: Evidence) -> Finding:
-    joins = evidence.joins
+    joins, shown = evidence.joins, join_queries.join_records(promises, evidence.classes)
     achieved, alone = _achieved(joins), joins.without_record_partner
     if _lacking(promises, joins) == 0:
         alone = 0
@@ -86,7 +88,8 @@ def _within_segments(promises: Promises, evidence: Evidence) -> Finding:
                 "have their classes in such joins.",
             ),
         ),
-        query=queries.join_records(promises),
+        query=shown.text,
+        note=shown.note,
     )
 
 
@@ -118,6 +121,7 @@ def _per_class(promises: Promises, evidence: Evidence) -> Finding:
             ),
         ),
         query=queries.class_values(promises),
+        note="The query shows the sizes and class values that the shares follow from, not the shares.",
     )
 
 

@@ -4,7 +4,7 @@ The files do not name segments. Where only joins within them need to hold k rows
 and the partner test is all that the files can tell.
 """
 
-from validations import queries
+from validations import join_queries
 from validations.class_joins import SmallestJoin
 from validations.evidence import Evidence, JoinEvidence
 from validations.findings import ExpectNoDeviation, Finding, evidence_frame, in_words
@@ -29,6 +29,7 @@ def finding(promises: Promises, evidence: Evidence) -> Finding:
 
 
 def _all(promises: Promises, evidence: Evidence) -> Finding:
+    shown = join_queries.joins(promises, evidence.classes)
     return Finding(
         name="joins",
         title=f"No join of fragments on the class attribute isolates fewer than {promises.k} rows",
@@ -43,12 +44,13 @@ def _all(promises: Promises, evidence: Evidence) -> Finding:
                 description=f"Every join of fragments holds no rows or at least {promises.k}.",
             ),
         ),
-        query=queries.joins(promises),
+        query=shown.text,
+        note=shown.note,
     )
 
 
 def _within_segments(promises: Promises, evidence: Evidence) -> Finding:
-    joins = evidence.joins
+    joins, shown = evidence.joins, join_queries.joins(promises, evidence.classes)
     achieved, alone = _achieved(joins), joins.without_partner
     if _lacking(promises, evidence) == 0:
         alone = 0
@@ -73,7 +75,8 @@ def _within_segments(promises: Promises, evidence: Evidence) -> Finding:
                 "their classes in such joins.",
             ),
         ),
-        query=queries.joins(promises),
+        query=shown.text,
+        note=shown.note,
     )
 
 

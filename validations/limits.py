@@ -34,4 +34,6 @@ def finding(promises: Promises) -> Finding:
             ),
         ),
         query=file_queries.limits(promises),
+        note="The measures are as stated: information loss is measured against the input, and cannot be "
+        "read from the files.",
     )

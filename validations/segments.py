@@ -40,6 +40,7 @@ def finding(promises: Promises, evidence: Evidence) -> Finding:
                 description="Joins within segments hold as many rows and values as was promised.",
             ),
         ),
+        note="Segments are not published, so the files alone do not show it.",
     )
 
 

@@ -134,5 +134,10 @@ def _document(
     found, asked = result.to_json_dict(), suite.to_json_dict()  # type: ignore[no-untyped-call]
     words = {"title": finding.title, "asked": finding.asked, "achieved": finding.achieved}
     found["success"] = success
-    found["meta"] = {"great_expectations_version": gx.__version__, **words, "query": finding.query}
+    found["meta"] = {
+        "great_expectations_version": gx.__version__,
+        **words,
+        "query": finding.query,
+        "note": finding.note,
+    }
     return Document(finding.name, json.dumps(found, indent=2), json.dumps(asked, indent=2))

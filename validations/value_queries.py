@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from validations.promises import Promises
 from validations.protection import Closeness, Diversity, ProtectedPromise
-from validations.queries import Source, rows_of, sources
+from validations.queries import Source, as_one, rows_of, sources
 
 DISTINCT = "SELECT count(DISTINCT value) AS level FROM {rows} GROUP BY cells"
 
@@ -81,7 +81,7 @@ def distances(promises: Promises, asked: Closeness) -> str:
 def _for_each_attribute(
     promises: Promises, figure: str, of_classes: Callable[[str, ProtectedPromise], str]
 ) -> str:
-    return "\nUNION ALL\n".join(
+    return as_one(
         f"SELECT '{source.file}' AS file, {_literal(protected.column)} AS attribute, {figure}\n"
         f"FROM ({of_classes(rows_of(promises, source, protected.column), protected)})"
         for source, protected in _attributes(promises)

@@ -74,6 +74,21 @@ def write_files(files: Mapping[str, bytes], folder: Path) -> None:
         raise ConfigurationError(f"{error.filename}: cannot be written ({error.strerror})") from None
 
 
+def remove_files(names: Iterable[str], folder: Path) -> None:
+    """Remove files of a folder, those that are there.
+
+    Raises
+    ------
+    ConfigurationError
+        If one cannot be removed.
+    """
+    try:
+        for name in names:
+            (folder / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise ConfigurationError(f"{error.filename}: cannot be removed ({error.strerror})") from None
+
+
 def _write(content: bytes, place: Path) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     part = place.with_name(f".{place.name}.part")

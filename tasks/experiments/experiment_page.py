@@ -10,7 +10,12 @@ from tasks.experiments.claims import PAPER_DATA, claims
 from tasks.experiments.comparisons import Pair
 from tasks.experiments.curve_pictures import Picture, picture
 from tasks.experiments.curves import LOSS, STRATEGIES, Curve, Place, as_found
-from tasks.experiments.experiment_files import figures_as_csv, summary_as_csv, write_files
+from tasks.experiments.experiment_files import (
+    figures_as_csv,
+    remove_files,
+    summary_as_csv,
+    write_files,
+)
 from tasks.experiments.experiment_words import (
     BOUNDS_NAMES,
     FORM_NAMES,
@@ -23,7 +28,7 @@ from tasks.experiments.experiment_words import (
 )
 from tasks.experiments.figures import Figure, Level, Point
 from tasks.experiments.gains import Beside, Tally, gains, tallies
-from tasks.experiments.plots import Plot, plots
+from tasks.experiments.plots import Plot, plot_names, plots
 from tasks.experiments.runs import TEST_SHARE
 from tasks.version import __version__
 
@@ -71,10 +76,13 @@ class Shown(NamedTuple):
     seeds: int
 
 
-def write_experiments(figures: Sequence[Figure], levels: Sequence[Level], folder: Path) -> None:
+def write_experiments(
+    figures: Sequence[Figure], levels: Sequence[Level], folder: Path, missing: int = 0
+) -> None:
     """Write the figures as CSV, the paper's pictures, and a page that tells what they say.
 
-    Earlier files of the same names are replaced, each as a whole.
+    Earlier files of the same names are replaced, each as a whole. Earlier pictures that this page does not
+    show are removed.
 
     Parameters
     ----------
@@ -82,6 +90,8 @@ def write_experiments(figures: Sequence[Figure], levels: Sequence[Level], folder
         Of the points that are done; need not be all.
     folder
         It exists.
+    missing
+        How many points were planned but failed.
 
     Raises
     ------
@@ -99,12 +109,17 @@ def write_experiments(figures: Sequence[Figure], levels: Sequence[Level], folder
         FIGURES: figures_as_csv(figures).encode(),
         SUMMARY: summary_as_csv(found).encode(),
     }
-    page = render_experiments(figures, levels, drawn)
+    page = render_experiments(figures, levels, drawn, missing)
     write_files(tables | pictures | {PAGE: page.encode()}, folder)
+    known = (f"{PICTURES}/{name}.{form}" for name in plot_names() for form in ("svg", "png"))
+    remove_files(set(known) - set(pictures), folder)
 
 
 def render_experiments(
-    figures: Sequence[Figure], levels: Sequence[Level], drawn: Iterable[tuple[Plot, Picture]]
+    figures: Sequence[Figure],
+    levels: Sequence[Level],
+    drawn: Iterable[tuple[Plot, Picture]],
+    missing: int = 0,
 ) -> str:
     """Return the page, which needs nothing from outside it.
 
@@ -114,6 +129,8 @@ def render_experiments(
         Of the points that are done.
     drawn
         The pictures, in their order.
+    missing
+        How many points were planned but failed.
     """
     environment = Environment(
         loader=ChoiceLoader([PackageLoader("tasks.experiments", ""), PackageLoader("tasks.reports", "")]),
@@ -127,6 +144,7 @@ def render_experiments(
     environment.filters |= {"bounds": BOUNDS_NAMES.__getitem__, "beside": _beside_in_words}
     return environment.get_template("experiments.html.j2").render(
         unjoin_version=__version__,
+        missing=missing,
         runs=_runs(figures, levels),
         claims=claims(figures),
         gains=gains(figures, levels),

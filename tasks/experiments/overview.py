@@ -45,7 +45,7 @@ class Overview(NamedTuple):
         For each method, at k = 40 with the most features: the highest weighted F-measure of all learners,
         forms and bounds, each as the mean over seeds; None where no release keeps what was asked.
     majority
-        The weighted F-measure of who names the most frequent class there.
+        The weighted F-measure of who names the most frequent class there; None without such a point.
     """
 
     data: str
@@ -53,7 +53,7 @@ class Overview(NamedTuple):
     features: tuple[int, int]
     losses: tuple[Loss, ...]
     best_f: dict[Method, float | None]
-    majority: float
+    majority: float | None
 
 
 def overview(figures: Sequence[Figure], levels: Sequence[Level]) -> list[Overview]:
@@ -79,7 +79,7 @@ def _of_data(figures: Sequence[Figure], levels: Sequence[Level]) -> Overview:
         ends,
         tuple(_loss(fixed, bounds, ends) for bounds in BOUNDS),
         {method: _best_f(widest, method) for method in WAYS},
-        fmean(reached),
+        _mean(reached),
     )
 
 

@@ -24,7 +24,9 @@ from tasks.experiments.curves import (
 from tasks.experiments.experiment_words import (
     AXIS_NAMES,
     BOUNDS_NAMES,
+    DATA_SETS,
     FORM_NAMES,
+    LEARNERS,
     data_name,
     in_order,
     learner_and_form,
@@ -102,6 +104,16 @@ class Plot(NamedTuple):
         }
         missing = sum(place.missing for place in releases.values())
         return Gap(line, missing, missing + sum(place.seeds for place in releases.values()))
+
+
+def plot_names() -> set[str]:
+    """Return the name of every picture that there can be of a data set that comes by name."""
+    return {
+        f"{data}_{what}_{axis}"
+        for data in DATA_SETS
+        for what in ("loss", *LEARNERS, "changed")
+        for axis in AXES
+    }
 
 
 def plots(found: Iterable[Found]) -> list[Plot]:

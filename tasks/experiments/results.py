@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
@@ -11,11 +12,12 @@ from pathlib import Path
 
 import duckdb
 
-from tasks.errors import ConfigurationError
+from tasks.errors import ConfigurationError, StepError, UnjoinError
 from tasks.experiments.data_tables import WORK, Table
 from tasks.experiments.figures import Figure, Level, Point
 from tasks.experiments.methods import WAYS
 from tasks.experiments.runs import LEARNERS, MEASURES, TEST_SHARE, Run
+from tasks.failures import ERROR_LOG, keep_details, private_failure, system_reason
 from tasks.store import open_store
 from tasks.version import __version__
 
@@ -33,6 +35,7 @@ TABLES = """
         data VARCHAR, seed INTEGER, features INTEGER, k INTEGER, majority DOUBLE
     );
 """
+REASONS = 3  # told of failures, the most frequent
 AT = "data = ? AND seed = ? AND features = ? AND k = ?"
 
 
@@ -48,12 +51,16 @@ def results_folder(folder: Path) -> Iterator[Path]:
     Raises
     ------
     ConfigurationError
-        If the folder cannot be made, or its store is open elsewhere or is no store of results.
+        If the folder cannot be made or written, or its store is open elsewhere or is no store of results.
+    StepError
+        If results cannot be kept or read, as on a full disk.
     """
     with ExitStack() as held:
         store = _opened(folder, held)
         try:
             yield store
+        except (OSError, duckdb.Error) as error:
+            raise private_failure("keep the results", store, error) from None
         finally:
             shutil.rmtree(folder / WORK, ignore_errors=True)
 
@@ -67,12 +74,20 @@ def _opened(folder: Path, held: ExitStack) -> Path:
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(mode=0o700)
     except OSError as error:
-        raise ConfigurationError(f"{error.filename}: cannot be made ({error.strerror})") from None
-    except duckdb.Error:
-        raise ConfigurationError(
-            f"{store}: is in use by another program, or holds no results: close that, or give another --out"
-        ) from None
+        raise ConfigurationError(f"{error.filename}: cannot be made or written ({error.strerror})") from None
+    except duckdb.Error as error:
+        raise ConfigurationError(f"{store}: {_why_not_opened(error)}") from None
     return store
+
+
+def _why_not_opened(error: duckdb.Error) -> str:
+    """Return what keeps a store from being opened, and what to do."""
+    reason = system_reason(error)
+    if reason is not None:
+        return f"cannot be made or written ({reason})"
+    if "Could not set lock" in str(error):
+        return "is in use by another program: let that end, or give another --out"
+    return "holds no results that can be read here: move it away, or give another --out"
 
 
 def settings_digest(table: Table) -> str:
@@ -104,6 +119,41 @@ def still_to_run(store: Path, points: Sequence[Point], tables: Mapping[str, Tabl
         rows = connection.execute("SELECT data, seed, features, k, settings FROM runs").fetchall()
     done = {(Point(*place), digest) for *place, digest in rows}
     return [point for point in points if (point, settings[point.data]) not in done]
+
+
+def require_all_run(
+    store: Path, planned: Sequence[Point], missing: Sequence[Point], reasons: Counter[str]
+) -> None:
+    """Refuse to call the experiments done where points are missing.
+
+    Parameters
+    ----------
+    store
+        Of the results.
+    planned, missing
+        All points, and those without results.
+    reasons
+        Why points failed, and how many for each reason.
+
+    Raises
+    ------
+    StepError
+        If any is.
+    """
+    if missing:
+        log = store.parent / ERROR_LOG
+        found = "; ".join(f"{reason} ({number:,})" for reason, number in reasons.most_common(REASONS))
+        raise StepError(
+            f"{len(missing):,} of {len(planned):,} points failed and are missing in the page: {found}. "
+            f"Details, which may hold data, are in {log}; the same command tries them again"
+        )
+
+
+def keep_failure(store: Path, reasons: Counter[str], point: Point, error: UnjoinError) -> None:
+    """Add to the error log at which point something failed, and count why."""
+    place = f"{point.data}, seed {point.seed}, {point.features} features, k = {point.k}"
+    keep_details(store, f"{place}: {error}\n\n")
+    reasons[str(error).partition(";")[0]] += 1
 
 
 def keep_run(store: Path, tables: Mapping[str, Table], run: Run) -> None:

@@ -10,10 +10,21 @@ from tasks.steps import step
 
 
 @step("draw the curves")
-def summarise(store: Path, points: Sequence[Point]) -> list[Overview]:
-    """Write the figures of some points as files beside the store; return their overview."""
+def summarise(store: Path, planned: Sequence[Point], missing: Sequence[Point]) -> list[Overview]:
+    """Write figures as files beside the store; return their overview.
+
+    Parameters
+    ----------
+    store
+        Of the results.
+    planned
+        The points to show.
+    missing
+        Those of them that have none.
+    """
     from tasks.experiments.experiment_page import write_experiments  # noqa: PLC0415 - matplotlib's second
 
-    figures, levels = read_results(store, points)
-    write_experiments(figures, levels, store.parent)
+    without = set(missing)
+    figures, levels = read_results(store, [point for point in planned if point not in without])
+    write_experiments(figures, levels, store.parent, len(missing))
     return overview(figures, levels)

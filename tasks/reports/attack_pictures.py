@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tasks.reports.pictures import BLUE, NARROW, ORANGE, short_label, svg_picture
-from tasks.reports.report_attacks import Attacked, Rate
+from tasks.reports.report_attacks import Attacked, TriedAttack
 
 LABEL = 34  # characters
 
@@ -28,7 +28,10 @@ OTHERWISE = Style("otherwise", "D", ORANGE, "white", 0.17)
 
 
 def attack_picture(attacked: Attacked) -> str:
-    """Draw the success of each attack and its baseline, with their intervals; nothing if attacks failed."""
+    """Draw the success of each attack and its baseline; nothing if attacks failed.
+
+    Bars are the intervals of those that leave something to chance.
+    """
     attacks = attacked.attacks
     if not attacks:
         return ""
@@ -36,8 +39,8 @@ def attack_picture(attacked: Attacked) -> str:
     def draw(figure: Figure) -> None:
         axes = figure.add_subplot()
         rows = np.arange(len(attacks))
-        _draw_rates(axes, [each.success for each in attacks], WITH)
-        _draw_rates(axes, [each.baseline for each in attacks], OTHERWISE)
+        _draw_rates(axes, attacks, WITH)
+        _draw_rates(axes, attacks, OTHERWISE)
         axes.set_yticks(rows, [short_label(each.label, LABEL) for each in attacks], fontsize=7.5)
         axes.set_ylim(len(attacks) - 0.5, -0.5)
         axes.set_xlim(-0.02, 1.02)
@@ -51,13 +54,15 @@ def attack_picture(attacked: Attacked) -> str:
     return svg_picture("attacks", label, (NARROW, 1.0 + 0.3 * len(attacks)), draw)
 
 
-def _draw_rates(axes: Axes, rates: Sequence[Rate], style: Style) -> None:
+def _draw_rates(axes: Axes, attacks: Sequence[TriedAttack], style: Style) -> None:
+    rates = [each.success if style is WITH else each.baseline for each in attacks]
     values = np.array([rate.value for rate in rates])
     reach = np.array([[rate.value - rate.low for rate in rates], [rate.high - rate.value for rate in rates]])
+    drawn = np.array([each.drawn for each in attacks])
     axes.errorbar(
         values,
         np.arange(len(rates)) + style.shift,
-        xerr=np.maximum(reach, 0),
+        xerr=np.where(drawn, np.maximum(reach, 0), np.nan),
         fmt=style.marker,
         color=style.colour,
         markerfacecolor=style.inside,

@@ -1,4 +1,4 @@
-"""How finely figures are stated that do not follow from the published files, but from the input."""
+"""How finely figures are told that do not follow from the published files, and which are not told."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 PARTS = (1000, 500, 200, 100, 50, 20, 10, 5, 2)  # of the whole, a step being one of them
 DIGITS = 3
+FEWEST = 20  # equivalence classes of a fragment
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,6 +40,17 @@ def step_of(records: int, k: int) -> float:
 def step_of_release(manifest: Mapping[str, Any]) -> float:
     """Return the step that figures of a release are rounded to."""
     return step_of(manifest["records"], manifest["guarantees"]["k"]["asked"])
+
+
+def withholds(manifest: Mapping[str, Any]) -> bool:
+    """Return whether figures that rest on what is hidden could be solved for it, and are not told.
+
+    Hidden is which equivalence classes (ECs) of different fragments hold the same records and, where class
+    values are published per EC, how often each occurs. With few ECs there are fewer unknowns than figures.
+    """
+    sizes = [fragment["equivalence_classes"] for fragment in manifest["fragments"]]
+    hidden = len(sizes) > 1 or manifest["class_values"] == "per_class"
+    return bool(hidden and min(sizes) < FEWEST)
 
 
 def coarse(value: float, step: float) -> float:

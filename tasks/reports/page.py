@@ -10,6 +10,8 @@ import numpy.typing as npt
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tasks.reports.attack_pictures import attack_picture
+from tasks.reports.coarse import step_of_release, withholds
+from tasks.reports.learning_snippets import learning_snippet, short_learning_snippets
 from tasks.reports.pictures import (
     Block,
     class_size_picture,
@@ -18,7 +20,7 @@ from tasks.reports.pictures import (
     visible_text,
 )
 from tasks.reports.risk_pictures import risk_picture
-from tasks.reports.snippets import learning_snippet, reading_snippets
+from tasks.reports.snippets import reading_snippets
 from tasks.reports.trial_pictures import learning_picture, number_picture
 from tasks.reports.utility_pictures import distance_picture, information_kept_picture
 from tasks.reports.wording import (
@@ -74,12 +76,14 @@ def render_report(facts: "ReportFacts") -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"name": visible_text, "number": _number, "decimals": _decimals}
-    environment.filters |= {"share": _share, "floor_share": _floor_share}
+    environment.filters |= {"share": _share, "floor_share": _floor_share, "one_in": _one_in}
+    environment.filters |= {"whole": _whole, "chance": _chance}
     environment.filters |= {"figure": figure, "percent": percent}
     environment.filters |= {"protected": protected_in_words, "diversity": diversity_in_words}
     environment.filters |= {"closeness": closeness_in_words}
     return environment.get_template("report.html.j2").render(
         release=facts.manifest,
+        rounding=step_of_release(facts.manifest),
         published=_in_words(facts.manifest["version"]),
         outcomes=facts.outcomes,
         broken=sum(not outcome.success for outcome in facts.outcomes),
@@ -90,6 +94,7 @@ def render_report(facts: "ReportFacts") -> str:
         fragments=_fragment_views(facts),
         dictionary=facts.dictionary,
         reading=reading_snippets(facts.manifest),
+        learning_snippets=short_learning_snippets(facts.manifest),
         learning_program=learning_snippet(facts.manifest).text,
         affinity=_affinity(facts),
         information_picture=_information_picture(facts),
@@ -99,6 +104,7 @@ def render_report(facts: "ReportFacts") -> str:
         choice=facts.choice,
         number_picture=facts.choice and number_picture(facts.choice),
         learning=facts.learning,
+        withheld=withholds(facts.manifest),
         risks=facts.risks,
         risk_picture=facts.risks and risk_picture(facts.risks, facts.manifest["guarantees"]["k"]["asked"]),
         attacks=facts.attacks,
@@ -201,11 +207,33 @@ def _number(number: int, noun: str = "") -> str:
 def _share(share: float) -> str:
     if 0 < share < 0.001:  # noqa: PLR2004 - what would print as zero
         return "less than 0.1 %"
-    return f"{100 * share:.1f} %".replace(".0 %", " %")
+    text = f"{100 * share:.1f} %".replace(".0 %", " %")
+    return "more than 99.9 %" if share < 1 and text == "100 %" else text
+
+
+def _whole(share: float) -> str:
+    """Return a share in whole percent, as shares of persons are told."""
+    if 0 < share < 0.005:  # noqa: PLR2004 - what would print as zero
+        return "less than 1 %"
+    return "more than 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"  # noqa: PLR2004 - as above
+
+
+def _chance(chance: float) -> str:
+    """Return a chance in percent, with two digits."""
+    return _share(float(f"{chance:.2g}"))
 
 
 def _floor_share(share: float) -> str:
     return _share(math.floor(share * 1000 + 1e-9) / 1000)
+
+
+def _one_in(chance: float) -> str:
+    """Return a chance as `1 in N`, N rounded down to two digits so that the chance is not understated."""
+    if chance == 0:
+        return "0"
+    tenths = math.floor(10 / chance + 1e-9)
+    unit = 10 ** (len(str(tenths)) - 2)
+    return f"1 in {tenths // unit * unit / 10:,.1f}".removesuffix(".0")
 
 
 def _decimals(number: float | None) -> str:

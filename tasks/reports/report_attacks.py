@@ -1,10 +1,12 @@
 """What the report tells of attacks on the written files."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import duckdb
 
-DIGITS = 3  # of what is stated
+DIGITS = 2  # of what is stated
+AT_RANDOM = ("position", "linkage")  # attacks that draw lines, whoever is aimed at
 
 
 class Rate(NamedTuple):
@@ -28,22 +30,37 @@ class TriedAttack(NamedTuple):
         What it was about; of "inference" the class or the name of an attribute.
     success, baseline
         Of the attack, and of the same without what it rests on.
+    only_with, only_without
+        How many of the records it succeeded for while the baseline did not, and the other way round.
     excess, excess_low, excess_high
         (success - baseline) / (1 - baseline), and its 95 % confidence interval, within 0 and 1.
+    gained
+        Whether it succeeded more often than its baseline, judged together with all attacks on the release.
+    every_record
+        Whether all records were aimed at, and none was drawn.
     """
 
     name: str
     subject: str
     success: Rate
     baseline: Rate
+    only_with: int
+    only_without: int
     excess: float
     excess_low: float
     excess_high: float
+    gained: bool
+    every_record: bool
 
     @property
-    def gains(self) -> bool:
-        """Whether it succeeds more often than its baseline, as far as can be told."""
-        return self.excess_low > 0
+    def at_random(self) -> bool:
+        """Whether it draws lines at random, and its baseline too."""
+        return self.name in AT_RANDOM
+
+    @property
+    def drawn(self) -> bool:
+        """Whether its rates can come out otherwise: for other records, or other lines."""
+        return self.at_random or not self.every_record
 
     @property
     def pair(self) -> str:
@@ -68,7 +85,7 @@ class TriedAttack(NamedTuple):
 
 
 class CandidateRows(NamedTuple):
-    """How many rows a target can be, over targets; the fragment is None for the join of all."""
+    """How many rows could be a target's, over targets; the fragment is None for the join of all."""
 
     fragment: int | None
     least: float
@@ -105,29 +122,44 @@ class Attacked(NamedTuple):
         return tuple(each for each in self.attacks if each.name == name)
 
     @property
+    def every_record(self) -> bool:
+        """Whether all records were aimed at, and none was drawn."""
+        return all(each.every_record for each in self.attacks)
+
+    @property
     def gaining(self) -> tuple[TriedAttack, ...]:
-        """The attacks that succeed more often than their baselines, as far as can be told."""
-        return tuple(each for each in self.attacks if each.gains)
+        """The attacks that gained, the one with the largest gain first."""
+        return largest_gain_first(each for each in self.attacks if each.gained)
+
+    @property
+    def links(self) -> tuple[TriedAttack, ...]:
+        """The linkage attacks, the one with the largest gain first."""
+        return largest_gain_first(self.of("linkage"))
+
+
+def largest_gain_first(attacks: Iterable[TriedAttack]) -> tuple[TriedAttack, ...]:
+    """Return attacks by their excess, those of no excess by what they lack."""
+    return tuple(sorted(attacks, key=lambda each: (-each.excess, each.baseline.value - each.success.value)))
 
 
 def read_attacks(connection: duckdb.DuckDBPyConnection) -> Attacked | None:
     """Return what came of attacks; None where none was asked for."""
-    rows = connection.execute("SELECT * FROM attacks ORDER BY rowid").fetchall()
-    if not rows:
+    failures = connection.execute("SELECT failure FROM attacks").fetchall()
+    if not failures:
         return None
-    failure = rows[0][-1]
-    if failure is not None:
-        return Attacked((), (), failure)
-    attacks = tuple(
-        TriedAttack(row[0], row[1], Rate(*row[2:7]), Rate(*row[7:12]), *row[12:15]) for row in rows
-    )
+    if failures[0][0] is not None:
+        return Attacked((), (), failures[0][0])
+    rows = connection.execute(
+        "SELECT * EXCLUDE (by_chance, failure) FROM attacks ORDER BY attacks.rowid"
+    ).fetchall()
+    attacks = tuple(TriedAttack(row[0], row[1], Rate(*row[2:7]), Rate(*row[7:12]), *row[12:]) for row in rows)
     candidates = connection.execute("SELECT * FROM attack_candidates ORDER BY rowid").fetchall()
     return Attacked(attacks, tuple(CandidateRows(*row) for row in candidates))
 
 
-def stated_attacks(attacked: Attacked | None) -> dict[str, Any]:
-    """Return what the manifest states of attacks, if any was made."""
-    if attacked is None or attacked.failure is not None:
+def stated_attacks(attacked: Attacked | None, *, withheld: bool) -> dict[str, Any]:
+    """Return what the manifest states of attacks, if any was made and what came of it may be told."""
+    if attacked is None or attacked.failure is not None or withheld:
         return {}
     stated = [
         {
@@ -135,9 +167,10 @@ def stated_attacks(attacked: Attacked | None) -> dict[str, Any]:
             "subject": each.subject,
             "targets": each.success.attempts,
             "success": round(each.success.value, DIGITS),
-            "low": round(each.success.low, DIGITS),
-            "high": round(each.success.high, DIGITS),
+            "low": round(each.success.low, DIGITS) if each.drawn else None,
+            "high": round(each.success.high, DIGITS) if each.drawn else None,
             "baseline": round(each.baseline.value, DIGITS),
+            "gained": each.gained,
         }
         for each in attacked.attacks
     ]

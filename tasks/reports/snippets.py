@@ -1,4 +1,4 @@
-"""Short programs that read a release and learn from it, made to fit its columns and to run in its folder."""
+"""Short programs that read a release, made to fit its columns and to run in its folder."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -7,45 +7,6 @@ from tasks.reports.pictures import visible_text
 from tasks.store import quoted
 
 PLAIN_LENGTH = 40
-
-LEARNING = '''import json
-from pathlib import Path
-{numpy}import pandas as pd
-from sklearn.ensemble import RandomForestClassifier
-
-release = json.loads(Path("release.json").read_text(encoding="utf-8"))
-
-def numbers(cells):
-    """A range becomes its midpoint, a set the share of each category; exact values stay as they are."""
-    if isinstance(cells.iloc[0], dict):
-        bounds = pd.json_normalize(cells)[["lower", "upper"]].astype(float)
-        return bounds.mean(axis=1).rename(cells.name)
-    if pd.api.types.is_numeric_dtype(cells):
-        return cells
-    shares = pd.get_dummies(cells.explode(), prefix=cells.name, prefix_sep=" = ", dtype=float)
-    return shares.groupby(level=0).mean()
-
-models = []
-for fragment in release["fragments"]:
-    features, rows = fragment["features"], pd.read_parquet(fragment["parquet"])
-    known = pd.concat([numbers(rows[name]) for name in features], axis=1)
-{classes}
-    model = RandomForestClassifier(random_state=0).fit(known, classes)
-    models.append((features, known.columns, model))
-
-def classify(people):
-    """The likely class of each row of a table of exact values; its columns are named as in the release."""
-    votes = []
-    for features, columns, model in models:
-        known = pd.concat([numbers(people[name]) for name in features], axis=1)
-        shares = model.predict_proba(known.reindex(columns=columns, fill_value=0))
-        votes.append(pd.DataFrame(shares, people.index, model.classes_))
-    return pd.concat(votes).groupby(level=0).sum().idxmax(axis=1)'''
-
-PER_RECORD = '    classes = rows[release["class"]]'
-PER_CLASS = """    ec = rows[features].astype(str).agg("|".join, axis=1)
-    listed = rows[release["class"]].groupby(ec)  # the rows of a group take its class values in turn
-    classes = listed.transform(lambda own: np.resize(own.dropna().to_numpy(), len(own)))"""
 
 
 class Snippet(NamedTuple):
@@ -76,11 +37,12 @@ def reading_snippets(manifest: Mapping[str, Any]) -> tuple[Snippet, ...]:
     """
     columns, own = manifest["columns"], manifest["class"]
     per_class = manifest["class_values"] == "per_class"
-    numeric = _plainest([column for column in columns if column["kind"] != "categorical"])
-    categorical = _plainest([column for column in columns if column["kind"] == "categorical"])
+    numeric = [column for column in columns if column["kind"] != "categorical"]
+    categorical = [column for column in columns if column["kind"] == "categorical"]
     snippets: list[Snippet] = []
-    for column, read in ((numeric, _ranges), (categorical, _sets)):
-        if column is not None:
+    for held, read in ((numeric, _ranges), (categorical, _sets)):
+        if held:
+            column = plainest(held)
             file = manifest["fragments"][column["fragment"] - 1]["parquet"]
             snippets += read(file, column["name"], None if per_class else own)
     if per_class:
@@ -88,39 +50,22 @@ def reading_snippets(manifest: Mapping[str, Any]) -> tuple[Snippet, ...]:
     return tuple(snippets)
 
 
-def learning_snippet(manifest: Mapping[str, Any]) -> Snippet:
-    """Return how to train one classifier per fragment and to add up what they say.
-
-    Parameters
-    ----------
-    manifest
-        The content of release.json.
-    """
-    per_class = manifest["class_values"] == "per_class"
-    text = LEARNING.replace("{numpy}", "import numpy as np\n" if per_class else "")
-    return Snippet(
-        "Learn from all fragments",
-        "python",
-        text.replace("{classes}", PER_CLASS if per_class else PER_RECORD),
-    )
-
-
-def _plainest(columns: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+def plainest(columns: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return the first column whose name is short and shows all it holds, else the first."""
     plain = (
         column
         for column in columns
         if visible_text(column["name"]) == column["name"] and len(column["name"]) <= PLAIN_LENGTH
     )
-    return next(plain, columns[0] if columns else None)
+    return next(plain, columns[0])
 
 
 def _ranges(file: str, name: str, own: str | None) -> list[Snippet]:
-    by = "" if own is None else f".groupby(rows[{_text(own)}])"
+    by = "" if own is None else f".groupby(rows[{text_of(own)}])"
     python = f"""import pandas as pd
 
 rows = pd.read_parquet("{file}")
-bounds = pd.json_normalize(rows[{_text(name)}])  # columns lower, upper, missing
+bounds = pd.json_normalize(rows[{text_of(name)}])  # columns lower, upper, missing
 middle = bounds[["lower", "upper"]].astype(float).mean(axis=1)
 print(middle{by}.agg(["count", "mean"]))"""
     sql = f"""SELECT {"" if own is None else "class, "}count(*) AS records,
@@ -133,11 +78,11 @@ FROM (SELECT {"" if own is None else f"{quoted(own)} AS class, "}{quoted(name)} 
 
 
 def _sets(file: str, name: str, own: str | None) -> list[Snippet]:
-    keys = _text(name) if own is None else f"{_text(name)}, {_text(own)}"
+    keys = text_of(name) if own is None else f"{text_of(name)}, {text_of(own)}"
     python = f"""import pandas as pd
 
 rows = pd.read_parquet("{file}")  # a set is a list of categories
-each = rows.explode({_text(name)})  # one line per category that a record may have
+each = rows.explode({text_of(name)})  # one line per category that a record may have
 print(each.groupby([{keys}], dropna=False).size())"""
     sql = f"""SELECT category, {"" if own is None else "class, "}count(*) AS records_that_may_have_it
 FROM (SELECT unnest({quoted(name)}) AS category{"" if own is None else f", {quoted(own)} AS class"}
@@ -151,8 +96,8 @@ def _listed_classes(file: str, own: str) -> list[Snippet]:
     python = f"""import pandas as pd
 
 rows = pd.read_parquet("{file}")
-ec = rows.drop(columns={_text(own)}).astype(str).agg("|".join, axis=1)  # rows with the same cells
-listed = rows.groupby(ec)[{_text(own)}].agg(records="size", class_values=lambda own: list(own.dropna()))
+ec = rows.drop(columns={text_of(own)}).astype(str).agg("|".join, axis=1)  # rows with the same cells
+listed = rows.groupby(ec)[{text_of(own)}].agg(records="size", class_values=lambda own: list(own.dropna()))
 print(listed.reset_index(drop=True))"""
     sql = f"""SELECT count(*) AS records, list(class) FILTER (class IS NOT NULL) AS class_values
 FROM (SELECT row(*COLUMNS(* EXCLUDE ({quoted(own)}))) AS cells, {quoted(own)} AS class
@@ -163,7 +108,7 @@ ORDER BY records;"""
     return [Snippet(what, "python", python), Snippet(what, "sql", sql)]
 
 
-def _text(name: str) -> str:
+def text_of(name: str) -> str:
     """Return a name as it is written in Python."""
     plain = name.isprintable() and '"' not in name and "\\" not in name
     return f'"{name}"' if plain else repr(name)

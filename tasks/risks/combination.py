@@ -48,28 +48,29 @@ def published_prior(counts: Sequence[Counts]) -> Floats:
     return np.asarray(shares.mean(axis=0))
 
 
-def posterior(logs: Floats, prior: Floats) -> Floats:
+def posterior(logs: Floats) -> Floats:
     """Return the probabilities of class values.
 
     Parameters
     ----------
     logs : ndarray of shape (n, class values)
         Their logarithms, up to a constant in each row; minus infinity where a value is impossible.
-    prior : ndarray of shape (class values,)
-        Stands in where every value is: changed class values can make fragments contradict each other, and
-        then they tell nothing.
 
     Returns
     -------
     ndarray of shape (n, class values)
-        Rows sum to 1.
+        Rows sum to 1; 0 for all where every value is impossible.
+
+    Examples
+    --------
+    >>> posterior(np.log([[2.0, 6.0]]))
+    array([[0.25, 0.75]])
     """
     highest = logs.max(axis=1, keepdims=True)
-    impossible = np.isneginf(highest[:, 0])
+    impossible = np.isneginf(highest)
     highest[impossible] = 0.0
     weights = np.exp(logs - highest)
-    weights[impossible] = prior
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+    return np.asarray(weights / (weights.sum(axis=1, keepdims=True) + impossible))
 
 
 def class_revealed(
@@ -99,15 +100,17 @@ def class_revealed(
     prior = published_prior(counts)
     by_frequency = np.argsort(-prior, kind="stable")
     rank = np.argsort(by_frequency)
-    counts = [fragment[:, by_frequency] for fragment in counts]
+    counts = [fragment.take(by_frequency, axis=1) for fragment in counts]
     truth, prior = rank[classes], prior[by_frequency]
 
-    everyone = _guess(_logarithms(prior[None, :]), prior).of(np.zeros(len(truth), dtype=np.int32))
-    single = [_guess(_logarithms(fragment), prior) for fragment in counts]
+    single = [
+        _told([_logarithms(fragment)], [np.arange(len(fragment), dtype=np.int32)], prior)
+        for fragment in counts
+    ]
     right = [np.count_nonzero(guess.likely[ecs] == truth) for guess, ecs in zip(single, members, strict=True)]
     best = int(np.argmax(right))
     revealed = [
-        _revealed("prior", None, everyone, truth),
+        _revealed("prior", None, _before(prior, len(truth)), truth),
         _revealed("fragment", best + 1, single[best].of(members[best]), truth),
     ]
     if len(counts) > 1:
@@ -117,20 +120,31 @@ def class_revealed(
 
 def _combined(counts: Sequence[Counts], members: Sequence[Labels], prior: Floats) -> Guess:
     """Guess the class of every record from its ECs in all fragments."""
-    likely = np.empty(len(members[0]), dtype=np.intp)
-    probability = np.empty(len(likely))
     known = _logarithms(np.where(prior > 0, prior, 1.0))
     first, *others = (_logarithms(fragment) for fragment in counts)
-    tables = [first, *(table - known for table in others)]
-    for block, logs in together(tables, members, np.add):
-        likely[block], probability[block] = _guess(logs, prior)
-    return Guess(likely, probability)
+    return _told([first, *(table - known for table in others)], members, prior)
 
 
-def _guess(logs: Floats, prior: Floats) -> Guess:
-    probabilities = posterior(logs, prior)
-    largest = probabilities.max(axis=1)
-    return Guess((probabilities >= largest[:, None] - CLOSE).argmax(axis=1), largest)
+def _told(tables: Sequence[Floats], members: Sequence[Labels], prior: Floats) -> Guess:
+    """Guess the class of every record from sums of logarithms, or the prior's where they leave no value.
+
+    Changed class values can make fragments contradict each other, and then they tell nothing.
+    """
+    guess = _before(prior, len(members[0]))
+    for records, values, logs in together(tables, members, np.add, absent=-np.inf):
+        probabilities = posterior(logs)
+        largest = probabilities.max(axis=1)
+        places = (probabilities >= largest[:, None] - CLOSE).argmax(axis=1)
+        likely = places if values is None else values[np.arange(len(values)), places]
+        possible = largest > 0
+        guess.likely[records[possible]] = likely[possible]
+        guess.probability[records[possible]] = largest[possible]
+    return guess
+
+
+def _before(prior: Floats, records: int) -> Guess:
+    """Guess the most frequent class value, which comes first, for every record."""
+    return Guess(np.zeros(records, dtype=np.intp), np.full(records, prior[0]))
 
 
 def _logarithms(shares: Counts) -> Floats:

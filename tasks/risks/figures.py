@@ -106,7 +106,8 @@ class Risks(NamedTuple):
     population
         People that the records are drawn from, where that is stated.
     reidentification
-        Every fragment, then every pair, then all fragments where there are more than two.
+        Every fragment, then every pair of up to 8 fragments (of more, no pairs), then all fragments where
+        there are more than two.
     membership
         None for a single fragment.
     revealed

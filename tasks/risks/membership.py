@@ -41,10 +41,13 @@ def likelihoods(counts: Sequence[Counts], members: Sequence[Labels]) -> Floats:
     likelihood = np.zeros(len(members[0]))
     joined = np.flatnonzero(totals.all(axis=0))
     if len(joined):
-        tables = [fragment[:, joined] / total[joined] for fragment, total in zip(counts, totals, strict=True)]
-        shares = _shares_of_join(totals[:, joined])
-        for block, ratios in together(tables, members, np.multiply):
-            likelihood[block] = ratios @ shares
+        tables = [
+            fragment.take(joined, axis=1) / total[joined]
+            for fragment, total in zip(counts, totals, strict=True)
+        ]
+        tables[0] *= _shares_of_join(totals[:, joined])
+        for records, _, ratios in together(tables, members, np.multiply):
+            likelihood[records] = ratios.sum(axis=1)
     return likelihood
 
 

@@ -17,6 +17,7 @@ Labels = npt.NDArray[np.int32]
 SMALL = 20  # candidates; from here on few terms of the series suffice
 TERMS = 50  # of the series: what is left out is below 1e-16 of the sum
 HALF = 0.5
+PAIRED = 8  # fragments; of more no pairs are measured
 
 
 def prosecutor(candidates: Counts) -> Floats:
@@ -98,7 +99,7 @@ def _chances_of_few(p: float) -> Floats:
 def reidentification(
     counts: Sequence[Counts], members: Sequence[Labels], population: int | None = None
 ) -> Iterator[Reidentification]:
-    """Measure every fragment, every pair, and all fragments where there are more than two.
+    """Measure every fragment, every pair of up to eight fragments, and all where there are more than two.
 
     Parameters
     ----------
@@ -123,7 +124,8 @@ def reidentification(
 def _parts(fragments: int) -> list[tuple[int, ...]]:
     everything = range(fragments)
     whole = [tuple(everything)] if fragments > 2 else []  # noqa: PLR2004 - two are a pair
-    return [*combinations(everything, 1), *combinations(everything, 2), *whole]
+    pairs = combinations(everything, 2) if fragments <= PAIRED else []
+    return [*combinations(everything, 1), *pairs, *whole]
 
 
 def _measured(fragments: Sequence[int], candidates: Counts, fraction: float) -> Reidentification:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from validations.attacks.combination import Belief, Counts, combined, without
 from validations.attacks.covering import Seen
-from validations.attacks.success import Attack, Candidates, attack, candidates, rate
+from validations.attacks.success import Attack, Candidates, attack, candidates
 
 Flags = npt.NDArray[np.bool_]
 
@@ -34,11 +34,11 @@ def join_classes(fragments: Sequence[Seen], k: int) -> list[Attack]:
     """
     own = fragments[0].fragment.of_class.own
     with_record, without_record = beliefs(fragments)
-    certain = rate(with_record.certain(own)), rate(without_record.certain(own))
+    certain = with_record.certain(own), without_record.certain(own)
     tried = [attack("class_join", "class, certain", *certain)]
     if len(fragments) > 1:
         found = isolated(fragments, k)
-        tried.append(attack("class_join", "isolated", rate(found), rate(np.zeros_like(found))))
+        tried.append(attack("class_join", "isolated", found, np.zeros_like(found)))
     return tried
 
 

@@ -8,7 +8,7 @@ from validations.attacks.class_join import beliefs
 from validations.attacks.combination import combined, without
 from validations.attacks.covering import Seen
 from validations.attacks.files import NO_VALUE, Values
-from validations.attacks.success import Attack, attack, rate
+from validations.attacks.success import Attack, attack
 
 
 def infer_values(fragments: Sequence[Seen]) -> list[Attack]:
@@ -28,8 +28,7 @@ def infer_values(fragments: Sequence[Seen]) -> list[Attack]:
         Their subjects are "class" and the attributes' names.
     """
     own = fragments[0].fragment.of_class.own
-    guesses = [belief.guesses == own for belief in beliefs(fragments)]
-    tried = [attack("inference", "class", *map(rate, guesses))]
+    tried = [attack("inference", "class", *(belief.guesses == own for belief in beliefs(fragments)))]
     for each in fragments:
         for name, values in each.fragment.sensitive.items():
             tried += _of_sensitive(each, name, values)
@@ -45,4 +44,4 @@ def _of_sensitive(seen: Seen, name: str, values: Values) -> list[Attack]:
     totals = np.asarray(values.counts.sum(axis=0), dtype=np.float64)[None, :]
     left = without(counts, own)
     guesses = combined([counts], [totals]).guesses, combined([left], [totals - (counts - left)]).guesses
-    return [attack("inference", name, *(rate(guess == own) for guess in guesses))]
+    return [attack("inference", name, *(guess == own for guess in guesses))]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from validations.attacks.covering import Seen
 from validations.attacks.files import NO_VALUE, Numbered
 from validations.attacks.groups_of_lines import Grouped, grouped, members
-from validations.attacks.success import Attack, attack, rate
+from validations.attacks.success import Attack, attack
 
 Places = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float64]
@@ -68,11 +68,11 @@ def link_fragments(fragments: Sequence[Seen], k: int, rng: np.random.Generator) 
 def _attacks(one: Seen, other: Seen, neighbours: Sequence[int], rng: np.random.Generator) -> Iterator[Attack]:
     sides = rebuilt(one, other)
     for count in neighbours:
-        success = rate(linked(sides, count, rng))
-        baseline = rate(_linked_by_chance(len(sides[0].rows.order), count, success.attempts, rng))
+        found = linked(sides, count, rng)
+        by_chance = _linked_by_chance(len(sides[0].rows.order), count, len(found), rng)
         nearest_rows = f", {count} nearest rows" if count > 1 else ""
         subject = f"fragments {one.fragment.number} and {other.fragment.number}{nearest_rows}"
-        yield attack("linkage", subject, success, baseline)
+        yield attack("linkage", subject, found, by_chance)
 
 
 def rebuilt(one: Seen, other: Seen) -> tuple[Side, Side]:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from validations.attacks.covering import Seen
 from validations.attacks.groups_of_lines import grouped, members
-from validations.attacks.success import Attack, attack, rate
+from validations.attacks.success import Attack, attack
 
 
 def join_positions(fragments: Sequence[Seen], rng: np.random.Generator) -> Attack:
@@ -24,8 +24,8 @@ def join_positions(fragments: Sequence[Seen], rng: np.random.Generator) -> Attac
     first, *others = fragments
     lines = _drawn(first, rng)
     by_chance = [rng.integers(len(each.fragment.lines), size=len(lines)) for each in others]
-    same = rate(_right(others, [lines] * len(others), lines))
-    return attack("position", "all fragments", same, rate(_right(others, by_chance, lines)))
+    same = _right(others, [lines] * len(others), lines)
+    return attack("position", "all fragments", same, _right(others, by_chance, lines))
 
 
 def _drawn(seen: Seen, rng: np.random.Generator) -> npt.NDArray[np.intp]:

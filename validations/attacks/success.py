@@ -11,6 +11,8 @@ Name = Literal["class_join", "position", "linkage", "inference"]
 Z = 1.959963984540054  # a standard normal variable is within it with probability 0.95
 QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
+Flags = npt.NDArray[np.bool_]
+
 
 class Rate(NamedTuple):
     """How often something succeeded.
@@ -41,6 +43,8 @@ class Attack(NamedTuple):
         The attack, and what it was about.
     success, baseline
         Of the attack, and of the same without the target's record or without what the attack rests on.
+    only_with, only_without
+        For how many targets the attack alone succeeded, and the baseline alone.
     excess, excess_low, excess_high
         (success - baseline) / (1 - baseline), see `attack`; its interval at 95 %.
     """
@@ -49,6 +53,8 @@ class Attack(NamedTuple):
     subject: str
     success: Rate
     baseline: Rate
+    only_with: int
+    only_without: int
     excess: float
     excess_low: float
     excess_high: float
@@ -73,7 +79,7 @@ class Candidates(NamedTuple):
     largest: float
 
 
-def rate(succeeded: npt.NDArray[np.bool_]) -> Rate:
+def rate(succeeded: Flags) -> Rate:
     """Return the rate of success, shape (attempts,), at least one.
 
     Examples
@@ -97,21 +103,33 @@ def _score(value: float, attempts: int) -> tuple[float, float]:
     return middle, Z * sqrt(spread) / (1 + Z**2 / attempts)
 
 
-def attack(name: Name, subject: str, success: Rate, baseline: Rate) -> Attack:
+def attack(name: Name, subject: str, succeeded: Flags, otherwise: Flags) -> Attack:
     """Return an attack with what it gains over its baseline.
 
+    Parameters
+    ----------
+    name, subject
+        The attack, and what it was about.
+    succeeded, otherwise : ndarray of shape (attempts,)
+        For which targets the attack succeeded, and for which of the same targets its baseline; at least one.
+
+    Notes
+    -----
     The interval of the excess is that of Anonymeter's residual risk (Giomi et al., "A Unified Framework for
     Quantifying Privacy Risk in Synthetic Data", 2023): the excess of the middles of the two score intervals,
     with half their widths propagated to first order as if the rates were independent. Rates of the same
-    targets rise and fall together, so it is rather too wide. Excess and bounds are cut to [0, 1]; a
-    baseline of 1 leaves nothing to gain.
+    targets rise and fall together, so it is rather too wide; `gains.verdicts` does not rest on it. Excess
+    and bounds are cut to [0, 1]; a baseline of 1 leaves nothing to gain.
     """
+    success, baseline = rate(succeeded), rate(otherwise)
     gained = _residual(success.value, baseline.value)
     middle, error = (_middle(success), _middle(baseline)), (_half(success), _half(baseline))
     by_success = error[0] / (1 - middle[1])
     by_baseline = error[1] * (1 - middle[0]) / (1 - middle[1]) ** 2
     wide, centre = sqrt(by_success**2 + by_baseline**2), _residual(*middle)
-    return Attack(name, subject, success, baseline, _cut(gained), _cut(centre - wide), _cut(centre + wide))
+    excess = _cut(gained), _cut(centre - wide), _cut(centre + wide)
+    only_with, only_without = int((succeeded & ~otherwise).sum()), int((otherwise & ~succeeded).sum())
+    return Attack(name, subject, success, baseline, only_with, only_without, *excess)
 
 
 def _residual(success: float, baseline: float) -> float:

@@ -1,70 +1,17 @@
-"""The risks in the run's store, and what a release states of them."""
+"""What the report and the manifest tell of disclosure risks."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import duckdb
 
 from tasks.risks.figures import Bin, ClassRevealed, Membership, Reidentification, Risks, Spread
 
-SPREAD = f"STRUCT({', '.join(f'{quantile} DOUBLE' for quantile in Spread._fields)})"
-DIGITS = 3
+DIGITS = 2
 LEAST = 10**-DIGITS
 
 
-def write_risks(connection: duckdb.DuckDBPyConnection, risks: Risks) -> None:
-    """Store the risks as the tables `reidentification`, `candidates`, `membership` and `class_revealed`."""
-    parts = list(enumerate(risks.reidentification, 1))
-    _write(
-        connection,
-        "reidentification",
-        f"part INTEGER, fragments INTEGER[], population BIGINT, prosecutor {SPREAD}, journalist {SPREAD}, "
-        'marketer DOUBLE, "unique" BIGINT',
-        (
-            (
-                number,
-                list(part.fragments),
-                risks.population,
-                part.prosecutor._asdict(),
-                part.journalist._asdict(),
-                part.marketer,
-                part.unique,
-            )
-            for number, part in parts
-        ),
-    )
-    _write(
-        connection,
-        "candidates",
-        "part INTEGER, lower BIGINT, upper BIGINT, share DOUBLE",
-        ((number, *group) for number, part in parts for group in part.candidates),
-    )
-    member = risks.membership
-    _write(
-        connection,
-        "membership",
-        f"records BIGINT, likelihood {SPREAD}",
-        [] if member is None else [(member.records, member.likelihood._asdict())],
-    )
-    _write(
-        connection,
-        "class_revealed",
-        f"knowledge VARCHAR, fragment INTEGER, largest {SPREAD}, above_half DOUBLE, "
-        'above_nine_tenths DOUBLE, certain DOUBLE, "right" DOUBLE',
-        ((known.knowledge, known.fragment, known.largest._asdict(), *known[3:]) for known in risks.revealed),
-    )
-
-
-def _write(
-    connection: duckdb.DuckDBPyConnection, table: str, columns: str, rows: Iterable[tuple[Any, ...]]
-) -> None:
-    connection.execute(f"CREATE OR REPLACE TABLE {table} ({columns})")
-    for row in rows:
-        connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
-
-
 def read_risks(connection: duckdb.DuckDBPyConnection) -> Risks:
-    """Return the risks as they were stored."""
+    """Return what the step `measure the risks` stored."""
     parts = connection.execute("""
         SELECT population, part, fragments, prosecutor, journalist, marketer, "unique"
         FROM reidentification ORDER BY part
@@ -99,15 +46,26 @@ def _read_candidates(connection: duckdb.DuckDBPyConnection, part: int) -> tuple[
     return tuple(Bin(*row) for row in rows)
 
 
-def stated_risks(risks: Risks) -> dict[str, Any]:
+def stated_risks(risks: Risks, *, withheld: bool) -> dict[str, Any]:
     """Return what a release states of its risks.
 
-    Chances have three significant digits, shares of records three decimals; a share that would round to 0 is
-    stated as 0.001. Of joins and of membership the extremes are left out: they belong to a few records, and
+    Chances have two significant digits, shares of records two decimals; a share that would round to 0 is
+    stated as 0.01. Of joins and of membership the extremes are left out: they belong to a few records, and
     could tell which equivalence classes of different fragments have a record in common.
+
+    Parameters
+    ----------
+    risks
+        As they were measured.
+    withheld
+        Whether only what follows from the published files may be told.
     """
+    if withheld:
+        alone = [_stated_part(part) for part in risks.reidentification if len(part.fragments) == 1]
+        return {"withheld": True, "population": risks.population, "reidentification": alone}
     member = risks.membership
     return {
+        "withheld": False,
         "population": risks.population,
         "reidentification": [_stated_part(part) for part in risks.reidentification],
         "membership_likelihood": None if member is None else _stated_spread(member.likelihood),
