@@ -181,18 +181,18 @@ def test_that_attacks_failed_or_were_not_tried_is_told_all_the_same():
 
 # --- what is told does not depend on what is hidden ----------------------------------------------
 
-ONE = np.array([[9, 14], [9, 13]])
-OTHER = np.array([[12, 10], [6, 17]])  # the same 45 records: 18 of the one class, 27 of the other
+ONE = np.array([[15, 7], [3, 20]])
+OTHER = np.array([[13, 9], [5, 18]])  # the same 45 records: 18 of the one class, 27 of the other
 
 
 def linked(held):
-    """Return the members of both fragments and the classes of records, from how many are in each pair of ECs."""
+    """Return the members of both fragments and the classes of records, given how many are in each pair."""
     rows = np.repeat(np.argwhere(held >= 0), held.ravel(), axis=0).astype(np.int32)
     return [rows[:, 0], rows[:, 1]], rows[:, 2]
 
 
 def every_linkage():
-    """Yield, per pair of ECs and class value, the records that are in both: all ways that the counts allow."""
+    """Yield how many records are in each pair of ECs, by class value: all ways that the counts allow."""
     for both in product(*(range(min(ONE[0, c], OTHER[0, c]) + 1) for c in range(2))):
         held = np.empty((2, 2, 2), dtype=np.int64)
         held[0, 0] = both
@@ -204,7 +204,7 @@ def every_linkage():
 
 def test_what_is_told_of_few_classes_fits_every_linkage_of_them():
     hidden = list(every_linkage())
-    assert len(hidden) == 7 * 11
+    assert len(hidden) == 4 * 8
     statements = {True: set(), False: set()}
     for held in hidden:
         members, classes = linked(held)
@@ -227,7 +227,7 @@ def test_what_is_told_of_few_classes_fits_all_class_counts_where_values_are_told
         for withheld, seen in statements.items():
             seen.add(json.dumps(stated_risks(found, withheld=withheld)))
     assert len(statements[True]) == 1
-    assert len(statements[False]) > 20
+    assert len(statements[False]) > 10
 
 
 def table(*, shuffled):

@@ -56,8 +56,8 @@ def attack_picture(attacked: Attacked) -> str:
 
 def _draw_rates(axes: Axes, attacks: Sequence[TriedAttack], style: Style) -> None:
     rates = [each.success if style is WITH else each.baseline for each in attacks]
-    values = np.array([rate.value for rate in rates])
-    reach = np.array([[rate.value - rate.low for rate in rates], [rate.high - rate.value for rate in rates]])
+    told = np.round([(rate.low, rate.value, rate.high) for rate in rates], 2)  # as finely as in words
+    values, reach = told[:, 1], np.diff(told, axis=1).T
     drawn = np.array([each.drawn for each in attacks])
     axes.errorbar(
         values,

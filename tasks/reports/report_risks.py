@@ -77,16 +77,17 @@ def _stated_part(part: Reidentification) -> dict[str, Any]:
     alone = len(part.fragments) == 1
     return {
         "fragments": list(part.fragments),
-        "prosecutor": _stated_spread(part.prosecutor, largest=alone),
-        "journalist": _stated_spread(part.journalist, largest=alone),
+        "prosecutor": _stated_spread(part.prosecutor, follows=alone),
+        "journalist": _stated_spread(part.journalist, follows=alone),
         "marketer": _digits(part.marketer),
         "unique_records": part.unique,
     }
 
 
-def _stated_spread(spread: Spread, *, largest: bool = False) -> dict[str, float]:
-    names = ["mean", "median", "ninety_fifth", *(["largest"] if largest else [])]
-    return {name: _digits(getattr(spread, name)) for name in names}
+def _stated_spread(spread: Spread, *, follows: bool = False) -> dict[str, float]:
+    """Return what is stated of a distribution; of one that follows from the files, the largest value too."""
+    stated = {name: _digits(getattr(spread, name)) for name in ("mean", "median", "ninety_fifth")}
+    return stated | ({"largest": float(f"{spread.largest:.6g}")} if follows else {})
 
 
 def _stated_class(known: ClassRevealed) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def _label(part: Reidentification) -> str:
 def _grouped(part: Reidentification) -> Floats:
     """Return the shares of records by group of the picture; without candidates nobody is in any."""
     lower = np.array([group.lower for group in part.candidates])
-    shares = np.array([group.share for group in part.candidates])
+    shares = np.array([round(group.share, 2) for group in part.candidates])  # as finely as they are told
     found = lower > 0
     places = np.searchsorted(STARTS, lower[found], side="right") - 1
     grouped = np.zeros(len(STARTS))
@@ -125,7 +125,7 @@ def _draw_revealed(axes: Axes, revealed: Sequence[ClassRevealed]) -> None:
     places = np.arange(len(revealed))
     shifts = np.linspace(-0.21, 0.21, len(MARKS))
     for (field, label, marker, face, edge), shift in zip(MARKS, shifts, strict=True):
-        shares = [getattr(known, field) for known in revealed]
+        shares = [round(getattr(known, field), 2) for known in revealed]  # as finely as they are told
         axes.scatter(shares, places + shift, s=26, marker=marker, facecolor=face, edgecolor=edge, label=label)
     axes.set_yticks(places, [_known(known) for known in revealed], fontsize=7.5)
     axes.set_ylim(len(revealed) - 0.5, -0.5)
