@@ -203,8 +203,8 @@ def experiments(
     it was. Data sets: musk (read from files or downloaded), and texture, satimage, optdigits, spambase, which
     are in a package of their own: docs/experiments.md says how to get both.
 
-    Exit codes: 0 done, 2 a data set or the folder cannot be used, 4 some points failed, and the page shows the
-    others, or a step failed in a way nobody foresaw, 130 stopped by Ctrl-C.
+    Exit codes: 0 done, 2 a data set or the folder cannot be used, 4 some points failed, and the page shows
+    the others, or a step failed in a way nobody foresaw, 130 stopped by Ctrl-C.
 
     Parameters
     ----------
