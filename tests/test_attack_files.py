@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from published_folder import Categories, ClassOf, Fragment, Range, build
 
+from validations.attacks.cells import LARGEST, Numbers
 from validations.attacks.covering import seen
 from validations.attacks.files import read_files
 from validations.attacks.targets import Targets
@@ -179,3 +180,11 @@ def test_files_that_are_not_as_promised_are_refused(damage, two, tmp_path):
     damage(two, tmp_path)
     with pytest.raises(UnreadableError):
         read_files(tmp_path, read_promises(tmp_path), targets_of([person()]))
+
+
+def test_distances_of_the_largest_numbers_are_finite():
+    bounds, one = np.array([-1.7e308, 1.7e308]), np.array([True, True])
+    numbers = Numbers(bounds, bounds, one, ~one, np.array([1.7e308]), one[:1], LARGEST)
+    far, near = numbers.distance(np.array([0, 0]), np.array([0, 1]))
+    assert np.isfinite(far)
+    assert (far > 0, near) == (True, 0)

@@ -193,3 +193,17 @@ def test_the_first_column_with_a_plain_name_is_the_example():
     assert all('"plain"' in snippet.text for snippet in reading_snippets(manifest))
     manifest["columns"] = columns[:1]
     assert "\u202e" not in reading_snippets(manifest)[0].text
+
+
+def test_no_two_columns_are_taken_for_one(tmp_path, monkeypatch):
+    features = {"a": "categorical", "a = b": "categorical", '"a" = b = c': "integer"}
+    classes = [
+        ClassOf((Categories(("b = c",)), Categories(("c",)), Range(1, 2)), {"x": 6}),
+        ClassOf((Categories(("b = c", "z")), Categories(("c", "w")), Range(3, 5)), {"y": 6}),
+    ]
+    released = build([Fragment(features, classes)], k=5, class_attribute="class")
+    monkeypatch.chdir(released.write(tmp_path / "folder"))
+    shown, names = run_python(learning_snippet(released.manifest).text)
+    assert shown.startswith("likely class: ")
+    ((_, columns, _),) = names["models"]
+    assert len(set(columns)) == len(columns) == 5

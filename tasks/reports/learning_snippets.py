@@ -36,10 +36,10 @@ def numbers(cells):
     """A range becomes its midpoint, a set the share of each category; exact values stay as they are."""
     if isinstance(cells.iloc[0], dict):
         bounds = pd.json_normalize(cells)[["lower", "upper"]].astype(float)
-        return bounds.mean(axis=1).rename(cells.name)
+        return bounds.mean(axis=1).rename(json.dumps(cells.name))
     if pd.api.types.is_numeric_dtype(cells):
-        return cells
-    shares = pd.get_dummies(cells.explode(), prefix=cells.name, prefix_sep=" = ", dtype=float)
+        return cells.rename(json.dumps(cells.name))
+    shares = pd.get_dummies(cells.explode(), prefix=json.dumps(cells.name), prefix_sep=" = ", dtype=float)
     return shares.groupby(level=0).mean()
 
 models = []

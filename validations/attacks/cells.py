@@ -13,6 +13,8 @@ Places = npt.NDArray[np.intp]
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
+LARGEST = float(np.finfo(np.float64).max)
+
 
 class Numbers(NamedTuple):
     """A numeric feature.
@@ -46,9 +48,9 @@ class Numbers(NamedTuple):
 
         It is 1 where one of the two is missing.
         """
-        value = self.values[targets].astype(np.float64)
-        beyond = np.maximum(self.lower[ecs] - value, value - self.upper[ecs])
-        apart = np.where(self.known[targets] & self.ranged[ecs], beyond / (self.span or 1.0), 1.0)
+        value = self.values[targets].astype(np.float64) / 2  # halves of numbers never differ by infinity
+        beyond = np.maximum(self.lower[ecs] / 2 - value, value - self.upper[ecs] / 2)
+        apart = np.where(self.known[targets] & self.ranged[ecs], beyond / (self.span / 2 or 1.0), 1.0)
         return np.where(self.covers(targets, ecs), 0.0, apart)
 
 
@@ -104,7 +106,7 @@ def read_numbers(
     ).fetchnumpy()
     lower, upper, ranged, missing = (np.ma.getdata(part) for part in parts.values())
     bounds = np.concatenate([lower[ranged], upper[ranged]]).astype(np.float64)
-    span = float(bounds.max() - bounds.min()) if len(bounds) else 0.0
+    span = min(float(bounds.max()) - float(bounds.min()), LARGEST) if len(bounds) else 0.0
     return Numbers(lower, upper, ranged, missing, np.ma.filled(own, 0), present(own), span)
 
 
