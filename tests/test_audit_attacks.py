@@ -100,13 +100,13 @@ def test_nothing_is_attacked_where_none_is_asked_for(released):
 
 def test_a_failure_does_not_stop_the_release_and_is_not_hidden(released, monkeypatch):
     def fail(*_):
-        raise ZeroDivisionError("value 4711")
+        raise ZeroDivisionError("value Zanzibar4711")
 
     monkeypatch.setattr(validations.attack_release, "try_attacks", fail)
     assert attacked(released, 1000, attack_release) == (0, Attacked((), (), "ZeroDivisionError"))
     assert stated_attacks(made_up_attacks(failure="ZeroDivisionError"), withheld=False) == {}
     with duckdb.connect(released[1], read_only=True) as connection:
-        assert "4711" not in str(connection.execute("SELECT * FROM attacks").fetchall())
+        assert "Zanzibar4711" not in str(connection.execute("SELECT * FROM attacks").fetchall())
 
 
 # --- the original table --------------------------------------------------------------------------
@@ -229,14 +229,14 @@ def test_targets_need_attacks(released):
 
 def test_attacks_that_fail_are_told_after_the_promises(command, monkeypatch, capsys):
     def fail(*_):
-        raise ZeroDivisionError("value 4711")
+        raise ZeroDivisionError("value Zanzibar4711")
 
     monkeypatch.setattr(validations.attack_release, "try_attacks", fail)
     with pytest.raises(StepError, match=r"could not be tried \(ZeroDivisionError\)"):
         run(command)
     shown = capsys.readouterr()
     assert all(line.startswith("true\t") for line in shown.out.splitlines())
-    assert "4711" not in shown.out + shown.err
+    assert "Zanzibar4711" not in shown.out + shown.err
 
 
 def test_a_broken_promise_ends_with_1_whatever_the_attacks_say(command, released, tmp_path, monkeypatch):

@@ -54,7 +54,7 @@ def test_a_trial_that_is_not_feasible_does_not_stop_the_release(tried):
 
 def test_a_failure_does_not_stop_the_release_and_is_not_hidden(tried, monkeypatch):
     def fail(*_):
-        raise ZeroDivisionError("value 4711")
+        raise ZeroDivisionError("value Zanzibar4711")
 
     monkeypatch.setattr("tasks.try_learning.learnt_exactly", fail)
     number, learning = tried(evaluation={"learners": ["tree", "forest"]}, fragmentation={"fragments": 1})
@@ -64,7 +64,7 @@ def test_a_failure_does_not_stop_the_release_and_is_not_hidden(tried, monkeypatc
 
 def test_a_release_whose_learning_failed_is_published_and_says_so(tmp_path, small_table, monkeypatch):
     def fail(*_):
-        raise ZeroDivisionError("value 4711")
+        raise ZeroDivisionError("value Zanzibar4711")
 
     monkeypatch.setattr("tasks.try_learning.learnt_exactly", fail)
     asked = settings(tmp_path, small_table)
@@ -72,7 +72,7 @@ def test_a_release_whose_learning_failed_is_published_and_says_so(tmp_path, smal
     folder = release.fn(parse_config({**asked, "evaluation": {"learners": ["tree"]}}))
     page = (folder / "report.html").read_text()
     assert "could not be tried: learning failed (ZeroDivisionError)" in page
-    assert "4711" not in page
+    assert "Zanzibar4711" not in page
     assert "f_measure" not in (folder / "release.json").read_text()
 
 
