@@ -68,6 +68,48 @@ class Affinity(NamedTuple):
 
 def render_report(facts: "ReportFacts") -> str:
     """Return the report as one HTML page that needs nothing from outside it."""
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            release=facts.manifest,
+            rounding=step_of_release(facts.manifest),
+            published=_in_words(facts.manifest["version"]),
+            outcomes=facts.outcomes,
+            broken=sum(not outcome.success for outcome in facts.outcomes),
+            class_attribute=facts.class_attribute,
+            features=facts.features,
+            sensitive=facts.sensitive,
+            only_within_segments=safe_only_within_segments(facts.manifest),
+            fragments=_fragment_views(facts),
+            dictionary=facts.dictionary,
+            reading=reading_snippets(facts.manifest),
+            learning_snippets=short_learning_snippets(facts.manifest),
+            learning_program=learning_snippet(facts.manifest).text,
+            affinity=_affinity(facts),
+            information_picture=_information_picture(facts),
+            loss_picture=_loss_picture(facts),
+            size_picture=class_size_picture(facts.class_sizes, facts.manifest["guarantees"]["k"]["asked"]),
+            steps=facts.steps,
+            choice=facts.choice,
+            number_picture=facts.choice and number_picture(facts.choice),
+            learning=facts.learning,
+            withheld=withholds(facts.manifest),
+            risks=facts.risks,
+            risk_picture=facts.risks
+            and risk_picture(facts.risks, facts.manifest["guarantees"]["k"]["asked"]),
+            attacks=facts.attacks,
+            attack_picture=facts.attacks and attack_picture(facts.attacks),
+            utility=facts.utility,
+            information_kept_picture=facts.utility and information_kept_picture(facts.utility),
+            distance_picture=facts.utility and distance_picture(facts.utility),
+            learning_picture=facts.learning and learning_picture(facts.learning),
+        )
+    )
+
+
+def _environment() -> Environment:
+    """Return what reads the templates, with the filters that they use."""
     environment = Environment(
         loader=PackageLoader("tasks.reports", ""),
         autoescape=True,
@@ -81,39 +123,7 @@ def render_report(facts: "ReportFacts") -> str:
     environment.filters |= {"figure": figure, "percent": percent}
     environment.filters |= {"protected": protected_in_words, "diversity": diversity_in_words}
     environment.filters |= {"closeness": closeness_in_words}
-    return environment.get_template("report.html.j2").render(
-        release=facts.manifest,
-        rounding=step_of_release(facts.manifest),
-        published=_in_words(facts.manifest["version"]),
-        outcomes=facts.outcomes,
-        broken=sum(not outcome.success for outcome in facts.outcomes),
-        class_attribute=facts.class_attribute,
-        features=facts.features,
-        sensitive=facts.sensitive,
-        only_within_segments=safe_only_within_segments(facts.manifest),
-        fragments=_fragment_views(facts),
-        dictionary=facts.dictionary,
-        reading=reading_snippets(facts.manifest),
-        learning_snippets=short_learning_snippets(facts.manifest),
-        learning_program=learning_snippet(facts.manifest).text,
-        affinity=_affinity(facts),
-        information_picture=_information_picture(facts),
-        loss_picture=_loss_picture(facts),
-        size_picture=class_size_picture(facts.class_sizes, facts.manifest["guarantees"]["k"]["asked"]),
-        steps=facts.steps,
-        choice=facts.choice,
-        number_picture=facts.choice and number_picture(facts.choice),
-        learning=facts.learning,
-        withheld=withholds(facts.manifest),
-        risks=facts.risks,
-        risk_picture=facts.risks and risk_picture(facts.risks, facts.manifest["guarantees"]["k"]["asked"]),
-        attacks=facts.attacks,
-        attack_picture=facts.attacks and attack_picture(facts.attacks),
-        utility=facts.utility,
-        information_kept_picture=facts.utility and information_kept_picture(facts.utility),
-        distance_picture=facts.utility and distance_picture(facts.utility),
-        learning_picture=facts.learning and learning_picture(facts.learning),
-    )
+    return environment
 
 
 def _fragment_views(facts: "ReportFacts") -> list[FragmentView]:
