@@ -2,120 +2,20 @@
 
 import hashlib
 import json
-from collections import Counter
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    model_validator,
-)
+from pydantic import Field, StringConstraints, model_validator
 
 from tasks.errors import ConfigurationError
+from tasks.table_settings import Builder, Columns, Input, Place, Section
 
-Format = Literal["csv", "tsv", "parquet"]
 Strategy = Literal["none", "naive", "dependency_graph", "delta_selectivity", "min_distortion", "coarsen"]
 Guarantee = Literal["join", "records"]
 Learner = Literal["tree", "neighbours", "forest"]
 Engine = Literal["prefect", "plain"]
 Diversity = Literal["distinct", "entropy", "recursive"]
 Distance = Literal["equal", "ordered", "hierarchical"]
-
-FORMATS: dict[str, Format] = {
-    ".csv": "csv",
-    ".txt": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
-DELIMITERS = {"csv": ",", "tsv": "\t"}
-
-Column = Annotated[str, StringConstraints(min_length=1)]
-
-
-def _without_nul(path: Path) -> Path:
-    if "\0" in str(path):
-        raise ValueError("must be a path")
-    return path
-
-
-def _without_twins(order: tuple[str, ...]) -> tuple[str, ...]:
-    twins = sum(places > 1 for places in Counter(order).values())
-    if twins:
-        raise ValueError(f"must name every value once, but names {twins} of them more often")
-    return order
-
-
-Place = Annotated[Path, AfterValidator(_without_nul)]
-Order = Annotated[tuple[str, ...], AfterValidator(_without_twins)]
-
-
-class Section(BaseModel):
-    """A part of the configuration; unknown keys are refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
-
-class Input(Section):
-    """Where the table is and how it is written."""
-
-    path: Place = Field(description="The table: CSV or TSV (gzip too), or Parquet")
-    format: Format | None = Field(default=None, description="Told by the file's name unless given")
-    missing: tuple[str, ...] = Field(default=("",), description="Texts that stand for a missing value")
-    delimiter: str | None = Field(
-        None, min_length=1, max_length=1, description="Between the cells of a CSV file"
-    )
-    encoding: Literal["utf-8", "latin-1", "utf-16"] = Field(default="utf-8", description="Of a CSV file")
-
-    @property
-    def written_as(self) -> Format:
-        """The format, from the file's name where it is not given."""
-        suffixes = [suffix.lower() for suffix in self.path.suffixes]
-        if suffixes and suffixes[-1] == ".gz":
-            suffixes.pop()
-        if self.format is not None:
-            return self.format
-        if suffixes and suffixes[-1] in FORMATS:
-            return FORMATS[suffixes[-1]]
-        known = ", ".join(sorted(FORMATS))
-        raise ConfigurationError(
-            f"input.format: cannot be told from the file's name (known: {known}): set it"
-        )
-
-    @property
-    def separator(self) -> str:
-        """What stands between two cells."""
-        return self.delimiter or DELIMITERS[self.written_as]
-
-
-class Columns(Section):
-    """The role of every column; each has exactly one."""
-
-    class_attribute: Column = Field(alias="class", description="What every fragment carries")
-    features: Literal["rest"] | tuple[Column, ...] = Field(
-        description='What is released generalised: names, or "rest" for all that have no other role'
-    )
-    identifiers: tuple[Column, ...] = Field(
-        default=(), description="Direct identifiers: never released, never used"
-    )
-    sensitive: tuple[Column, ...] = Field(
-        default=(), description="Attributes to protect beside the class; each is published in one fragment"
-    )
-    drop: tuple[Column, ...] = Field(default=(), description="Left out")
-    types: dict[str, Literal["numeric", "categorical"]] = Field(
-        default_factory=dict, description="Where a column is not what its values look like"
-    )
-    orders: dict[str, Order] = Field(
-        default_factory=dict, description="The values of the class or a sensitive attribute, lowest first"
-    )
-    hierarchies: dict[str, Place] = Field(
-        default_factory=dict,
-        description="For the class or a sensitive attribute: a CSV file of value;level1;level2;...",
-    )
 
 
 class Privacy(Section):
@@ -266,6 +166,21 @@ class Output(Section):
     )
 
 
+class Drift(Section):
+    """What an earlier release was like, to be told where the table is not like it any more."""
+
+    earlier: Place | None = Field(
+        default=None, description="The folder of an earlier release, or of all releases of a name"
+    )
+    refuse: bool = Field(default=False, description="Publish nothing when the table is not like it")
+
+    @model_validator(mode="after")
+    def _refuse_needs_a_release(self) -> Self:
+        if self.refuse and self.earlier is None:
+            raise ValueError("earlier must be set with refuse: it says what the table must be like")
+        return self
+
+
 class RunSettings(Section):
     """How the release is run."""
 
@@ -286,6 +201,7 @@ class Config(Section):
     anonymization: Anonymization = Anonymization()
     limits: Limits = Limits()
     evaluation: Evaluation = Evaluation()
+    drift: Drift = Drift()
     output: Output
     run: RunSettings = RunSettings()
 
@@ -297,15 +213,11 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _sensitive_attributes_are_protected(self) -> Self:
-        protected = {self.columns.class_attribute, *self.columns.sensitive}
         if self.columns.sensitive and not self.privacy.protects_values:
             raise ValueError("columns.sensitive: says what l or t protect: set privacy.l or privacy.t")
-        for setting, given in (("orders", self.columns.orders), ("hierarchies", self.columns.hierarchies)):
-            for name in given:
-                if name not in protected:
-                    raise ValueError(
-                        f"columns.{setting}: {name!r} is neither the class nor a sensitive attribute"
-                    )
+        for name in self.columns.orders:
+            if name not in self._protected:
+                raise ValueError(f"columns.orders: {name!r} is neither the class nor a sensitive attribute")
         return self
 
     @model_validator(mode="after")
@@ -313,15 +225,38 @@ class Config(Section):
         distance, columns = self.privacy.t_distance, self.columns
         if columns.orders and distance != "ordered":
             raise ValueError('columns.orders: is used with privacy.t_distance = "ordered" only')
-        if columns.hierarchies and distance != "hierarchical":
-            raise ValueError('columns.hierarchies: is used with privacy.t_distance = "hierarchical" only')
-        if distance == "hierarchical":
-            for name in (columns.class_attribute, *columns.sensitive):
-                if name not in columns.hierarchies:
-                    raise ValueError(
-                        f'columns.hierarchies: {name!r} has none, which t_distance = "hierarchical" needs'
-                    )
+        for name in self._protected:
+            if (name in columns.hierarchies) != (distance == "hierarchical"):
+                raise ValueError(
+                    f'columns.hierarchies: {name!r} has none, which t_distance = "hierarchical" needs'
+                    if distance == "hierarchical"
+                    else f"columns.hierarchies: that of {name!r}, which is published as it is, is used with "
+                    'privacy.t_distance = "hierarchical" only'
+                )
         return self
+
+    @model_validator(mode="after")
+    def _persons_can_be_counted(self) -> Self:
+        if self.columns.entity is None:
+            return self
+        if self.privacy.enforcement == "delta_selectivity":
+            raise ValueError(
+                'columns.entity: enforcement = "delta_selectivity" hides how often a class value occurs, so '
+                'persons could not be counted: use "min_distortion"'
+            )
+        if self.privacy.l_model != "distinct" or self.privacy.t is not None:
+            raise ValueError(
+                "columns.entity: shares of records are not those of persons: l must be distinct, and t not set"
+            )
+        if self.segmentation.min_segment is not None:
+            raise ValueError(
+                "columns.entity: persons have records in several segments: leave out min_segment"
+            )
+        return self
+
+    @property
+    def _protected(self) -> tuple[str, ...]:
+        return (self.columns.class_attribute, *self.columns.sensitive)
 
     @property
     def fragments(self) -> int:
@@ -351,14 +286,19 @@ class Config(Section):
     @property
     def sha256(self) -> str:
         """A digest of what shapes the release; paths, the seed and how it is run stay out of it."""
-        shaping = self.model_dump(
+        shaping: dict[str, Any] = self.model_dump(
             mode="json",
             by_alias=True,
             exclude={
                 "run": True,
+                "drift": True,
                 "output": {"directory"},
                 "input": {"path"},
                 "columns": {"hierarchies"},
             },
         )
+        shaping["columns"]["hierarchies"] = {
+            name: made.model_dump(mode="json") if isinstance(made, Builder) else "a file"
+            for name, made in self.columns.hierarchies.items()
+        }
         return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()

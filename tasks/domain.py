@@ -7,7 +7,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-Kind = Literal["integer", "decimal", "categorical"]
+from tasks.tree import Tree
+
+Kind = Literal["integer", "decimal", "fixed", "date", "categorical"]
+Precision = Literal["day", "month", "quarter", "year"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,17 +22,29 @@ class Domain:
     name
         The column's name in the input.
     kind
-        "integer" and "decimal" columns are numeric, the rest is "categorical".
+        All but "categorical" are numeric. "decimal" numbers are the nearest floating-point ones; "fixed"
+        numbers have `scale` digits after the point; a "date" is a day, month, quarter or year.
     values : ndarray of shape (distinct non-missing values,)
-        Sorted; int64, float64, or text in the order of its code points.
+        Sorted, or in the order of the tree's leaves. Text in the order of its code points; float64 for
+        "decimal"; else int64: of "fixed" numbers without their point, of dates the days since 1970-01-01 of
+        their first day.
     missing
         Whether the column has missing values. If so code 0 is missing and the values follow.
+    scale
+        Digits after the point, where the kind is "fixed".
+    precision
+        How exact dates are, where the kind is "date".
+    tree
+        The hierarchy of a categorical feature, if it has one; its leaves are the values.
     """
 
     name: str
     kind: Kind
     values: npt.NDArray[Any]
     missing: bool
+    scale: int = 0
+    precision: Precision = "day"
+    tree: Tree | None = None
 
     @property
     def numeric(self) -> bool:
@@ -57,7 +72,7 @@ class Domain:
 
     def _distances(self) -> npt.NDArray[np.float64]:
         """Return how far each value is from the lowest, in any unit; no two values fall together."""
-        if self.kind == "integer":
+        if self.kind != "decimal":
             return np.asarray((self.values - self.values[:1]).view(np.uint64), dtype=np.float64)
         halves = self.values.astype(np.float64) / 2
         return np.asarray(halves - halves[:1])

@@ -20,7 +20,13 @@ from tasks.steps import step
 from tasks.store import open_store, quoted, write_table
 from tasks.tables import write_domains
 
-SQL_TYPES: dict[Kind, str] = {"integer": "BIGINT", "decimal": "DOUBLE", "categorical": "VARCHAR"}
+SQL_TYPES: dict[Kind, str] = {
+    "integer": "BIGINT",
+    "decimal": "DOUBLE",
+    "fixed": "BIGINT",
+    "date": "BIGINT",
+    "categorical": "VARCHAR",
+}
 
 
 class Shape(NamedTuple):
@@ -62,10 +68,18 @@ def load_table(store: Path, config: Config) -> Shape:
     """Read the input, give each column its role and kind, and store records and codes."""
     names = column_names(config.input)
     columns = columns_of_release(config, names)
-    taxonomies = {name: read_hierarchy(path) for name, path in config.columns.hierarchies.items()}
+    taxonomies = {
+        name: read_hierarchy(made)
+        for name, made in config.columns.hierarchies.items()
+        if isinstance(made, Path)
+    }
     with open_store(store) as connection:
-        records = read_rows(connection, config.input, len(names), [column.place for column in columns])
+        places = [column.place for column in columns]
+        of_persons = [] if config.columns.entity is None else [names.index(config.columns.entity)]
+        records = read_rows(connection, config.input, len(names), [*places, *of_persons])
         _check_size(records, config)
+        for place in of_persons:
+            _write_persons(connection, config, f"c{place}")
         kinds = _kinds(connection, config, columns)
         _write_source(connection, columns, kinds)
         domains = _write_codes(connection, columns, kinds)
@@ -92,6 +106,27 @@ def _check_size(records: int, config: Config) -> None:
         raise InfeasibleError(
             f"the table has {records} records, fewer than k = {k}: no release can hold k = {k}"
         )
+
+
+def _write_persons(connection: duckdb.DuckDBPyConnection, config: Config, raw: str) -> None:
+    """Make the table `persons`: whom each record is of, by number; what told it is forgotten."""
+    import pandas as pd  # noqa: PLC0415 - as in encode
+
+    entity = np.ma.asanyarray(connection.execute(f"SELECT {raw} FROM raw").fetchnumpy()[raw])
+    missing = np.count_nonzero(np.ma.getmaskarray(entity))
+    if missing:
+        raise InputError(
+            f"column {config.columns.entity!r}: the entity is missing in {missing} of {len(entity)} records: "
+            "fill it in, or remove them"
+        )
+    persons, different = pd.factorize(np.ma.getdata(entity))
+    if len(different) < config.privacy.k:
+        raise InfeasibleError(
+            f"the table has {len(entity)} records of {len(different)} persons, fewer than "
+            f"k = {config.privacy.k}: no release can hold k = {config.privacy.k}"
+        )
+    write_table(connection, "persons", {"person": persons.astype(np.int32)})
+    connection.execute(f"ALTER TABLE raw DROP COLUMN {raw}")
 
 
 def _kinds(connection: duckdb.DuckDBPyConnection, config: Config, columns: Sequence[Column]) -> list[Kind]:

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from tasks.config import Config
 from tasks.errors import ConfigurationError
+from tasks.table_settings import Builder
 
 EXPECTED = {
     "int_parsing": "a whole number",
@@ -130,9 +131,14 @@ def _override(settings: dict[str, Any], override: str) -> None:
 
 def _from_folder(config: Config, folder: Path) -> Config:
     """Make the paths absolute."""
-    hierarchies = {name: folder / path for name, path in config.columns.hierarchies.items()}
+    hierarchies = {
+        name: made if isinstance(made, Builder) else folder / made
+        for name, made in config.columns.hierarchies.items()
+    }
+    earlier = config.drift.earlier and folder / config.drift.earlier
     return config.model_copy(
         update={
+            "drift": config.drift.model_copy(update={"earlier": earlier}),
             "input": config.input.model_copy(update={"path": folder / config.input.path}),
             "columns": config.columns.model_copy(update={"hierarchies": hierarchies}),
             "output": config.output.model_copy(update={"directory": folder / config.output.directory}),

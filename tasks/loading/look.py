@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import duckdb
 
-from tasks.config import Input
 from tasks.domain import Kind
 from tasks.errors import InputError
 from tasks.loading.kinds import NUMBER, column_types, kind_of
 from tasks.loading.read_input import column_names, read_rows, recognised_encoding
 from tasks.store import STORE, literal, open_store
+from tasks.table_settings import Input
 
 TOKENS = ("?", "-", ".", "NA", "N/A", "NULL", "null", "None", "NaN", "nan")
 OTHER_DELIMITERS = (";", "\t", "|")

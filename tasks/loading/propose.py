@@ -142,8 +142,8 @@ def _input_section(sight: Sight, output: Path) -> Iterator[str]:
     yield f"path = {_toml(os.path.relpath(table.path.absolute(), output.resolve().parent))}"
     if table.delimiter is not None:
         yield f"delimiter = {_toml(table.delimiter)}"
-    if table.encoding != "utf-8":
-        yield f"encoding = {_toml(table.encoding)}  # see that accents come out right in the release"
+    if table.encoding not in {None, "utf-8"}:
+        yield f"encoding = {_toml(table.encoding or '')}  # see that accents come out right in the release"
     yield 'missing = [""]  # texts that stand for a missing value'
     yield from _tokens_found(sight.looks)
 

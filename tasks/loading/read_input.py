@@ -16,16 +16,17 @@ from typing import IO, Literal, cast
 
 import duckdb
 
-from tasks.config import Input
 from tasks.errors import InputError
 from tasks.loading.kinds import DECIMAL_TYPES, NUMBER
 from tasks.store import literal
+from tasks.table_settings import Input
 
 Encoding = Literal["utf-8", "latin-1", "utf-16"]
 
 NAMED_ROWS = 5
 RESERVED = "file_row_number"
 CHUNK = 1 << 20
+DELIMITERS = {"csv": ",", "tsv": "\t"}
 NO_CELL = "no cell holds this text"
 
 
@@ -83,10 +84,10 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def _header(table: Input) -> list[str]:
-    encoding = "utf-8-sig" if table.encoding == "utf-8" else table.encoding
+    encoding = "utf-8-sig" if table.encoding in {None, "utf-8"} else table.encoding
     with _opened(table.path) as file:
         text = io.TextIOWrapper(file, encoding=encoding, errors="replace", newline="")
-        header = next(csv.reader(text, delimiter=table.separator), [])
+        header = next(csv.reader(text, delimiter=(table.delimiter or DELIMITERS[table.written_as])), [])
     numbers = [name for name in header if re.fullmatch(NUMBER, name.strip())]
     if any("." in name for name in numbers) or 2 * len(numbers) > len(header):
         raise InputError(
@@ -188,13 +189,14 @@ def _read_csv(
     connection: duckdb.DuckDBPyConnection, table: Input, columns: int, wanted: Sequence[int]
 ) -> None:
     """Read every line as a row, the header too, then forget the header."""
+    delimiter = table.delimiter or DELIMITERS[table.written_as]
     types = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(columns))
     tokens = ", ".join(literal(token) for token in table.missing or [NO_CELL])
     kept = ", ".join(f"c{number}" for number in wanted)
     connection.execute(f"""
         CREATE TEMP TABLE raw AS SELECT {kept} FROM read_csv({literal(glob.escape(str(table.path)))},
-            auto_detect = false, header = false, columns = {{{types}}}, delim = {literal(table.separator)},
-            quote = '"', escape = '"', nullstr = [{tokens}], encoding = {literal(table.encoding)},
+            auto_detect = false, header = false, columns = {{{types}}}, delim = {literal(delimiter)},
+            quote = '"', escape = '"', nullstr = [{tokens}], encoding = {literal(table.encoding or "utf-8")},
             strict_mode = true, null_padding = false, store_rejects = true, max_line_size = 16777216,
             hive_partitioning = false)
     """)

@@ -59,6 +59,7 @@ def _asked_roles(config: Config) -> dict[str, list[str]]:
         "class": (columns.class_attribute,),
         "sensitive": columns.sensitive,
         "identifiers": columns.identifiers,
+        "entity": () if columns.entity is None else (columns.entity,),
         "drop": columns.drop,
     }
     if columns.features != "rest":
@@ -72,7 +73,11 @@ def _asked_roles(config: Config) -> dict[str, list[str]]:
 
 def _unknown_columns(config: Config, names: Sequence[str], roles: dict[str, list[str]]) -> Iterator[str]:
     places = [(used[0], name) for name, used in roles.items()]
-    places += [("types", name) for name in config.columns.types]
+    places += [
+        (setting, name)
+        for setting in ("types", "precision", "hierarchies")
+        for name in getattr(config.columns, setting)
+    ]
     for place, name in places:
         if name not in names:
             yield f"columns.{place}: the table has no column {name!r}"
@@ -98,6 +103,7 @@ def _check_features(config: Config, features: Sequence[str]) -> None:
             f"fragmentation.fragments asks for {asked} fragments of {number}: "
             f"set it to at most {len(features)}"
         )
-    idle = [repr(name) for name in config.columns.types if name not in features]
-    if idle:
-        raise ConfigurationError(f"columns.types: only features have a type, not {', '.join(idle)}")
+    for setting, noun in (("types", "type"), ("precision", "precision")):
+        idle = [repr(name) for name in getattr(config.columns, setting) if name not in features]
+        if idle:
+            raise ConfigurationError(f"columns.{setting}: only features have a {noun}, not {', '.join(idle)}")
