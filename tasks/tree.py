@@ -38,4 +38,4 @@ class Tree:
     def label(self, lower: int, upper: int) -> str:
         """Return what the smallest group that holds two leaves is called."""
         (level,) = self.level(np.array([lower]), np.array([upper])).tolist()
-        return self.labels[level][lower]
+        return str(self.labels[level][lower])
