@@ -2,31 +2,31 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import duckdb
 import numpy as np
 import numpy.typing as npt
 
 from tasks.config import Config
-from tasks.domain import Domain, Kind
-from tasks.errors import ConfigurationError, InfeasibleError, InputError
-from tasks.loading.column_faults import Domains, column_faults
+from tasks.domain import Domain
+from tasks.errors import InputError
+from tasks.hierarchies import write_hierarchies
+from tasks.loading.column_faults import column_faults
+from tasks.loading.faults import Faults
+from tasks.loading.feature_trees import built_taxonomy, in_order_of_leaves
+from tasks.loading.held import Asked, Held
 from tasks.loading.hierarchy import Taxonomy, read_hierarchy
-from tasks.loading.kinds import column_types, kind_of
-from tasks.loading.read_input import column_names, read_rows
+from tasks.loading.kinds import columns_held
+from tasks.loading.read_raw import read_raw
+from tasks.loading.remarks import remarks_of, tell_remarks
 from tasks.loading.roles import Column, columns_of_release
+from tasks.reading.read_input import column_labels, column_names, recognised
 from tasks.steps import step
 from tasks.store import open_store, quoted, write_table
-from tasks.tables import write_domains
-
-SQL_TYPES: dict[Kind, str] = {
-    "integer": "BIGINT",
-    "decimal": "DOUBLE",
-    "fixed": "BIGINT",
-    "date": "BIGINT",
-    "categorical": "VARCHAR",
-}
+from tasks.table_settings import Builder
+from tasks.tables import Role, write_domains
+from tasks.typed_values import as_stored
 
 
 class Shape(NamedTuple):
@@ -63,146 +63,176 @@ def encode(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int32], npt.NDArray
     return codes, np.asarray(distinct), missing
 
 
+class Loaded(NamedTuple):
+    """A column of the release, how it was read, and what it holds."""
+
+    column: Column
+    held: Held
+    domain: Domain
+
+
 @step("load the table")
 def load_table(store: Path, config: Config) -> Shape:
     """Read the input, give each column its role and kind, and store records and codes."""
-    names = column_names(config.input)
-    columns = columns_of_release(config, names)
-    taxonomies = {
-        name: read_hierarchy(made)
-        for name, made in config.columns.hierarchies.items()
-        if isinstance(made, Path)
-    }
+    faults = Faults()
+    table = recognised(config.input)
+    names = column_names(table)
+    columns = columns_of_release(config, names, faults)
+    taxonomies = _taxonomies(config, faults)
     with open_store(store) as connection:
-        places = [column.place for column in columns]
-        of_persons = [] if config.columns.entity is None else [names.index(config.columns.entity)]
-        records = read_rows(connection, config.input, len(names), [*places, *of_persons])
-        _check_size(records, config)
-        for place in of_persons:
-            _write_persons(connection, config, f"c{place}")
-        kinds = _kinds(connection, config, columns)
-        _write_source(connection, columns, kinds)
-        domains = _write_codes(connection, columns, kinds)
-        by_role = _by_role(columns, domains)
-        faults = column_faults(connection, config, by_role, taxonomies)
-        if faults:
-            raise InputError("\n".join(faults))
-        _write_columns(connection, columns, domains)
-        write_domains(connection, domains)
-        _write_hierarchies(connection, by_role, taxonomies)
-    return Shape(records, len(by_role.features), len(by_role.of_class.values))
+        with faults.told_with():
+            records = read_raw(connection, config, table, names, columns)
+        readable = _readable(connection, config, columns, faults)
+        _write_source(connection, readable)
+        loaded = _write_codes(connection, config, readable, taxonomies, faults)
+        faults.note(InputError, column_faults(connection, config, _by_role(loaded), taxonomies))
+        faults.tell()
+        _write_columns(connection, loaded, column_labels(table))
+        write_domains(connection, [each.domain for each in loaded])
+        write_hierarchies(connection, _hierarchies(loaded, taxonomies))
+        tell_remarks(connection, _remarks(loaded, records))
+    by_role = _by_role(loaded)
+    return Shape(records, len(by_role["feature"]), len(by_role["class"][0].values))
 
 
-def _check_size(records: int, config: Config) -> None:
-    k, population = config.privacy.k, config.evaluation.population
-    if records == 0:
-        raise InputError("input.path: the table has no records")
-    if population is not None and population < records:
-        raise ConfigurationError(
-            f"evaluation.population: must be at least the number of records, {records:,}, which are drawn "
-            f"from it; got {population:,}"
-        )
-    if records < k:
-        raise InfeasibleError(
-            f"the table has {records} records, fewer than k = {k}: no release can hold k = {k}"
-        )
+def _taxonomies(config: Config, faults: Faults) -> dict[str, Taxonomy]:
+    """Return the hierarchies that are in files and have no fault."""
+    taxonomies, protected = {}, {config.columns.class_attribute, *config.columns.sensitive}
+    for name, made in config.columns.hierarchies.items():
+        if isinstance(made, Path):
+            with faults.noted():
+                taxonomies[name] = read_hierarchy(made, of_feature=name not in protected)
+    if len(taxonomies) < sum(isinstance(made, Path) for made in config.columns.hierarchies.values()):
+        faults.tell()
+    return taxonomies
 
 
-def _write_persons(connection: duckdb.DuckDBPyConnection, config: Config, raw: str) -> None:
-    """Make the table `persons`: whom each record is of, by number; what told it is forgotten."""
-    import pandas as pd  # noqa: PLC0415 - as in encode
-
-    entity = np.ma.asanyarray(connection.execute(f"SELECT {raw} FROM raw").fetchnumpy()[raw])
-    missing = np.count_nonzero(np.ma.getmaskarray(entity))
-    if missing:
-        raise InputError(
-            f"column {config.columns.entity!r}: the entity is missing in {missing} of {len(entity)} records: "
-            "fill it in, or remove them"
-        )
-    persons, different = pd.factorize(np.ma.getdata(entity))
-    if len(different) < config.privacy.k:
-        raise InfeasibleError(
-            f"the table has {len(entity)} records of {len(different)} persons, fewer than "
-            f"k = {config.privacy.k}: no release can hold k = {config.privacy.k}"
-        )
-    write_table(connection, "persons", {"person": persons.astype(np.int32)})
-    connection.execute(f"ALTER TABLE raw DROP COLUMN {raw}")
-
-
-def _kinds(connection: duckdb.DuckDBPyConnection, config: Config, columns: Sequence[Column]) -> list[Kind]:
-    """Return what each column holds; protected values are categories, whatever they look like."""
-    types, declared = column_types(connection), config.columns.types
-    return [
-        kind_of(connection, column.name, column.raw, types[column.raw], declared.get(column.name))
-        if column.role == "feature"
-        else "categorical"
-        for column in columns
-    ]
-
-
-def _write_source(
-    connection: duckdb.DuckDBPyConnection, columns: Sequence[Column], kinds: Sequence[Kind]
-) -> None:
-    """Make the table `source`: the columns of the release under their names, typed."""
-    selected = ", ".join(
-        f"CAST({column.raw} AS {SQL_TYPES[kind]}) AS {quoted(column.name)}"
-        for column, kind in zip(columns, kinds, strict=True)
+def _readable(
+    connection: duckdb.DuckDBPyConnection, config: Config, columns: Sequence[Column], faults: Faults
+) -> list[tuple[Column, Held]]:
+    """Return what columns hold that can be released; why others cannot is noted."""
+    found = list(
+        zip(columns, columns_held(connection, [_asked(config, each) for each in columns]), strict=True)
     )
+    faults.note(
+        InputError, [f"column {column.name!r}: {held}" for column, held in found if isinstance(held, str)]
+    )
+    readable = [(column, held) for column, held in found if isinstance(held, Held)]
+    if not readable:
+        faults.tell()
+    return readable
+
+
+def _asked(config: Config, column: Column) -> Asked:
+    """Return what is asked of a column; protected values are categories, whatever they look like."""
+    if column.role != "feature":
+        return Asked(column.name, column.raw, "categorical")
+    columns, name = config.columns, column.name
+    return Asked(
+        name,
+        column.raw,
+        columns.types.get(name),
+        config.input.dates.get(name),
+        columns.precision.get(name),
+        texts=name in columns.hierarchies,
+    )
+
+
+def _write_source(connection: duckdb.DuckDBPyConnection, readable: Sequence[tuple[Column, Held]]) -> None:
+    """Make the table `source`: the columns of the release under their names, typed."""
+    selected = ", ".join(f"{held.reading} AS {quoted(column.name)}" for column, held in readable)
     connection.execute(f"CREATE OR REPLACE TABLE source AS SELECT {selected} FROM raw")
     connection.execute("DROP TABLE raw")
 
 
 def _write_codes(
-    connection: duckdb.DuckDBPyConnection, columns: Sequence[Column], kinds: Sequence[Kind]
-) -> list[Domain]:
-    """Make the table `codes`: every value as its rank."""
-    codes: dict[str, npt.NDArray[Any] | list[Any]] = {}
-    domains = []
-    for column, kind in zip(columns, kinds, strict=True):
-        values = connection.execute(f"SELECT {quoted(column.name)} FROM source").fetchnumpy()[column.name]
+    connection: duckdb.DuckDBPyConnection,
+    config: Config,
+    readable: Sequence[tuple[Column, Held]],
+    taxonomies: dict[str, Taxonomy],
+    faults: Faults,
+) -> list[Loaded]:
+    """Make the table `codes`: every value as its rank, or its place in its column's hierarchy.
+
+    Hierarchies that are made, not read, are added to the others.
+    """
+    codes: dict[str, npt.NDArray[np.int32]] = {}
+    loaded = []
+    for column, held in readable:
+        stored = as_stored(quoted(column.name), held.kind, held.scale)
+        values = connection.execute(f"SELECT {stored} AS value FROM source").fetchnumpy()["value"]
         codes[column.name], distinct, missing = encode(np.ma.asanyarray(values))
-        domains.append(Domain(column.name, kind, distinct, missing))
-    write_table(connection, "codes", codes)
-    return domains
+        domain = Domain(column.name, held.kind, distinct, missing, held.scale, held.precision)
+        with faults.noted():
+            _make_hierarchy(connection, config, Loaded(column, held, domain), codes[column.name], taxonomies)
+            if column.role == "feature" and column.name in taxonomies:
+                domain, codes[column.name] = in_order_of_leaves(
+                    domain, codes[column.name], taxonomies[column.name]
+                )
+        loaded.append(Loaded(column, held, domain))
+    write_table(connection, "codes", dict(codes))
+    return loaded
 
 
-def _by_role(columns: Sequence[Column], domains: Sequence[Domain]) -> Domains:
-    features, sensitive, (of_class,) = (
-        [domain for column, domain in zip(columns, domains, strict=True) if column.role == role]
-        for role in ("feature", "sensitive", "class")
-    )
-    return Domains(features, sensitive, of_class)
+def _make_hierarchy(
+    connection: duckdb.DuckDBPyConnection,
+    config: Config,
+    loaded: Loaded,
+    codes: npt.NDArray[np.int32],
+    taxonomies: dict[str, Taxonomy],
+) -> None:
+    """Make the hierarchy of a column that has one made of its values."""
+    builder, persons = config.columns.hierarchies.get(loaded.column.name), None
+    if isinstance(builder, Builder):
+        if config.columns.entity is not None:
+            persons = np.asarray(connection.execute("SELECT person FROM persons").fetchnumpy()["person"])
+        taxonomies[loaded.column.name] = built_taxonomy(builder, loaded.domain, loaded.held, codes, persons)
+
+
+def _by_role(loaded: Sequence[Loaded]) -> dict[Role, list[Domain]]:
+    """Return the domains of the columns in each role, in input order."""
+    return {role: [each.domain for each in loaded if each.column.role == role] for role in get_args(Role)}
 
 
 def _write_columns(
-    connection: duckdb.DuckDBPyConnection, columns: Sequence[Column], domains: Sequence[Domain]
+    connection: duckdb.DuckDBPyConnection, loaded: Sequence[Loaded], labels: Mapping[str, str]
 ) -> None:
+    domains = [each.domain for each in loaded]
     write_table(
         connection,
         "columns",
         {
-            "position": list(range(1, len(domains) + 1)),
+            "position": list(range(1, len(loaded) + 1)),
             "name": [domain.name for domain in domains],
-            "role": [column.role for column in columns],
+            "role": [each.column.role for each in loaded],
             "kind": [domain.kind for domain in domains],
             "distinct_values": [len(domain.values) for domain in domains],
             "missing": [domain.missing for domain in domains],
+            "scale": [domain.scale for domain in domains],
+            "precision": [domain.precision if domain.kind == "date" else None for domain in domains],
+            "label": [labels.get(domain.name) for domain in domains],
         },
     )
+    for name in ("precision", "label"):
+        connection.execute(f"ALTER TABLE columns ALTER {name} SET DATA TYPE VARCHAR")
 
 
-def _write_hierarchies(
-    connection: duckdb.DuckDBPyConnection, domains: Domains, taxonomies: Mapping[str, Taxonomy]
-) -> None:
-    """Make the table `hierarchies`: the ancestors of each protected value, from the parent to the root."""
-    rows = [
-        (domain.name, value, path)
-        for domain in (domains.of_class, *domains.sensitive)
-        if domain.name in taxonomies
-        for value, path in zip(domain.values, taxonomies[domain.name].paths(domain.values), strict=True)
+def _remarks(loaded: Sequence[Loaded], records: int) -> list[tuple[str, str]]:
+    """Return what is to be said of the columns, each remark with its column."""
+    return [
+        (each.domain.name, text)
+        for each in loaded
+        for text in (*each.held.remarks, *remarks_of(each.domain, records))
     ]
-    connection.execute(
-        'CREATE OR REPLACE TABLE hierarchies ("column" VARCHAR, value VARCHAR, ancestors VARCHAR[])'
-    )
-    if rows:
-        connection.executemany("INSERT INTO hierarchies VALUES (?, ?, ?)", rows)
+
+
+def _hierarchies(
+    loaded: Sequence[Loaded], taxonomies: Mapping[str, Taxonomy]
+) -> dict[str, tuple[list[str], list[tuple[str, ...]]]]:
+    """Return the values of columns with a hierarchy, in the order of codes, and their ancestors by level."""
+    values = {each.domain.name: each.domain.values.tolist() for each in loaded}
+    return {
+        name: (held, list(zip(*taxonomies[name].paths(held), strict=True)))
+        for name, held in values.items()
+        if held and name in taxonomies
+    }

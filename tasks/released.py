@@ -11,6 +11,7 @@ from tasks.partitions.anonymize import Anonymized, feature_loss
 from tasks.partitions.regions import NumericRegions, Regions
 from tasks.store import write_table
 from tasks.tables import write_class_counts, write_feature_loss
+from tasks.typed_values import as_typed, last_day
 
 
 def write_released(
@@ -83,10 +84,11 @@ def _numeric_parts(index: int, region: NumericRegions) -> dict[str, npt.NDArray[
 
 
 def _numeric_struct(index: int, region: NumericRegions) -> str:
-    """Return the SQL for the typed value of a numeric feature."""
-    number = "BIGINT" if region.domain.kind == "integer" else "DOUBLE"
+    """Return the SQL for the typed value of a numeric feature; the upper bound of dates is a last day."""
+    domain = region.domain
+    first, last = (as_typed(f"{bound}_{index}", domain.kind, domain.scale) for bound in ("lower", "upper"))
+    bounds = {"lower": first, "upper": last_day(last, domain.precision) if domain.kind == "date" else last}
     lower, upper = (
-        f"{bound} := CASE WHEN present_{index} THEN CAST({bound}_{index} AS {number}) END"
-        for bound in ("lower", "upper")
+        f"{bound} := CASE WHEN present_{index} THEN {value} END" for bound, value in bounds.items()
     )
     return f"struct_pack({lower}, {upper}, missing := missing_{index}) AS f{index}"

@@ -8,8 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from tasks.domain import Domain, Kind
-from tasks.partitions.regions import CategoricalRegions, NumericRegions, Regions, categorical_regions
+from tasks.hierarchies import read_trees
+from tasks.partitions.regions import (
+    CategoricalRegions,
+    NumericRegions,
+    Regions,
+    categorical_regions,
+    named_groups,
+)
 from tasks.store import quoted, write_table
+from tasks.typed_values import as_stored, first_day
 
 Role = Literal["feature", "sensitive", "class"]
 Matrix = npt.NDArray[np.float64]
@@ -34,16 +42,21 @@ def read_class_domain(connection: duckdb.DuckDBPyConnection) -> Domain:
 
 def _domains(connection: duckdb.DuckDBPyConnection, role: Role) -> tuple[Domain, ...]:
     columns = connection.execute(
-        "SELECT position, name, kind, missing, distinct_values FROM columns WHERE role = ? ORDER BY position",
+        """
+        SELECT position, distinct_values, name, kind, missing, scale, coalesce(precision, 'day')
+        FROM columns WHERE role = ? ORDER BY position
+        """,
         [role],
     ).fetchall()
     values: dict[int, npt.NDArray[Any]] = {}
     for kind in get_args(Kind):
-        sizes = {position: size for position, _, of, _, size in columns if of == kind}
+        sizes = {position: size for position, size, _, of, *_ in columns if of == kind}
         if sizes:
             values |= _distinct(connection, kind, sizes)
+    trees = read_trees(connection, [name for _, _, name, *_ in columns]) if role == "feature" else {}
     return tuple(
-        Domain(name, kind, values[position], missing) for position, name, kind, missing, _ in columns
+        Domain(name, kind, values[position], missing, scale, precision, trees.get(name))
+        for position, _, name, kind, missing, scale, precision in columns
     )
 
 
@@ -109,14 +122,6 @@ def _members(connection: duckdb.DuckDBPyConnection, role: Role) -> list[list[str
         [role],
     ).fetchall()
     return [members for (members,) in rows]
-
-
-def read_ancestors(connection: duckdb.DuckDBPyConnection, name: str) -> list[list[str]]:
-    """Return the ancestors of each value of a protected column, the values in their order."""
-    rows = connection.execute(
-        'SELECT ancestors FROM hierarchies WHERE "column" = ? ORDER BY value', [name]
-    ).fetchall()
-    return [ancestors for (ancestors,) in rows]
 
 
 def read_class_counts(
@@ -195,20 +200,24 @@ def _read_ranges(
     connection: duckdb.DuckDBPyConnection, table: str, place: int, domain: Domain
 ) -> NumericRegions:
     feature = f"f{place}"
+    lower, upper = f"{feature}.lower", f"{feature}.upper"
+    if domain.kind == "date":
+        upper = first_day(upper, domain.precision)
+    lower, upper = (as_stored(bound, domain.kind, domain.scale) for bound in (lower, upper))
     cells = connection.execute(f"""
-        SELECT {feature}.lower AS lower, {feature}.upper AS upper, {feature}.missing AS missing,
+        SELECT {lower} AS lower, {upper} AS upper, {feature}.missing AS missing,
                {feature}.lower IS NOT NULL AS present
         FROM {table} ORDER BY rowid
     """).fetchnumpy()
     present, missing = (np.ma.getdata(cells[part]).astype(np.bool_) for part in ("present", "missing"))
-    lower, upper = (
+    lowest, highest = (
         np.searchsorted(domain.values, np.ma.getdata(cells[bound])) + int(domain.missing)
         for bound in ("lower", "upper")
     )
     return NumericRegions(
         domain,
-        np.where(present, lower, 0).astype(np.int32),
-        np.where(present, upper, 0).astype(np.int32),
+        np.where(present, lowest, 0).astype(np.int32),
+        np.where(present, highest, 0).astype(np.int32),
         present,
         missing,
     )
@@ -218,6 +227,8 @@ def _read_sets(
     connection: duckdb.DuckDBPyConnection, table: str, place: int, domain: Domain
 ) -> CategoricalRegions:
     rows = connection.execute(f"SELECT f{place} FROM {table} ORDER BY rowid").fetchall()
+    if domain.tree is not None:
+        return named_groups(domain, domain.tree, [names for (names,) in rows])
     codes: dict[str | None, int] = dict(
         zip(domain.values.tolist(), range(domain.missing, domain.size), strict=True)
     )

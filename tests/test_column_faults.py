@@ -117,6 +117,7 @@ def test_a_sensitive_attribute_has_no_other_role_and_no_type(refused):
         "columns.sensitive: the table has no column 'gone'",
         "column 'class': has more than one role (class, sensitive): keep one",
         "column 's': has more than one role (sensitive, drop): keep one",
+        "columns.types: only features have a type, not 's'",
     ]
     columns = {"types": {"s": "categorical"}}
     assert refused(table([CANARY, "v"]), ConfigurationError, columns=columns) == [

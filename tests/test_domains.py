@@ -1,5 +1,6 @@
 """Domains are stored once, where they are found; read back they are the distinct values of the table."""
 
+from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,14 +15,19 @@ from test_trial import loaded
 
 from tasks.domain import Domain
 from tasks.experiments.datasets import load_dataset
-from tasks.load import SQL_TYPES, encode
+from tasks.hierarchies import write_hierarchies
+from tasks.load import encode
 from tasks.store import write_table
 from tasks.tables import read_class_domain, read_domains, read_sensitive_domains, write_domains
 from tasks.trials.take_records import take_records
+from tasks.typed_values import as_stored, sql_type
 
 MUSK = Path(__file__).parents[1] / "../shared/data/musk.csv.gz"
 ROWS = 6
+SCALE = 2
 CELLS = {
+    "fixed": st.decimals(-(10**16) + 1, 10**16 - 1, places=SCALE, allow_nan=False),
+    "date": st.dates(),
     "integer": st.integers(-(2**63), 2**63 - 1) | st.sampled_from([2**53, 2**53 + 1, 2**53 + 2]),
     "decimal": st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([0.0, -0.0, 5e-324]),
     "categorical": st.text(max_size=3)
@@ -36,13 +42,20 @@ COLUMNS = st.lists(
 CLASSES = st.lists(CELLS["categorical"], min_size=ROWS, max_size=ROWS)
 
 
-def distinct(connection, name):
+def distinct(connection, name, kind):
     """The definition, executed."""
     column = '"' + name.replace('"', '""') + '"'
     query = f"SELECT DISTINCT {column} FROM source WHERE {column} IS NOT NULL ORDER BY {column}"
-    values = np.ma.getdata(connection.execute(query).fetchnumpy()[name])
+    if kind == "fixed":
+        values = [
+            int(value.scaleb(-value.as_tuple().exponent)) for (value,) in connection.execute(query).fetchall()
+        ]
+    elif kind == "date":
+        values = [(value - date(1970, 1, 1)).days for (value,) in connection.execute(query).fetchall()]
+    else:
+        values = np.ma.getdata(connection.execute(query).fetchnumpy()[name])
     ((missing,),) = connection.execute(f"SELECT count(*) > count({column}) FROM source").fetchall()
-    return values, missing
+    return np.array(values, dtype=np.int64 if kind in {"fixed", "date"} else None), missing
 
 
 def assert_domains_are_the_distinct_values(connection):
@@ -51,7 +64,7 @@ def assert_domains_are_the_distinct_values(connection):
     told = connection.execute("SELECT name, kind FROM columns ORDER BY position").fetchall()
     assert [(domain.name, domain.kind) for domain in domains] == told
     for domain in [*domains, read_class_domain(connection)]:
-        values, missing = distinct(connection, domain.name)
+        values, missing = distinct(connection, domain.name, domain.kind)
         assert_array_equal(domain.values, values)
         assert domain.values.dtype == values.dtype
         assert domain.missing is missing
@@ -66,15 +79,18 @@ def stored(connection, columns, sensitive):
     """Store typed columns as the loading step does, the last of them as the class."""
     kinds = [kind for kind, _ in columns]
     names = [f"x{place}" for place in range(len(columns))]
-    typed = ", ".join(f"{name} {SQL_TYPES[kind]}" for name, kind in zip(names, kinds, strict=True))
+    typed = ", ".join(f"{name} {sql_type(kind, SCALE)}" for name, kind in zip(names, kinds, strict=True))
     connection.execute(f"CREATE TABLE source ({typed})")
     marks = ", ".join("?" * len(columns))
     connection.executemany(
         f"INSERT INTO source VALUES ({marks})", list(zip(*(cells for _, cells in columns), strict=True))
     )
-    source = connection.execute("FROM source").fetchnumpy()
+    stored_as = ", ".join(
+        f"{as_stored(name, kind, SCALE)} AS {name}" for name, kind in zip(names, kinds, strict=True)
+    )
+    source = connection.execute(f"SELECT {stored_as} FROM source").fetchnumpy()
     domains = [
-        Domain(name, kind, *encode(np.ma.asanyarray(source[name]))[1:])
+        Domain(name, kind, *encode(np.ma.asanyarray(source[name]))[1:], SCALE if kind == "fixed" else 0)
         for name, kind in zip(names, kinds, strict=True)
     ]
     features = len(columns) - sensitive - 1
@@ -88,17 +104,18 @@ def stored(connection, columns, sensitive):
             "kind": kinds,
             "distinct_values": [len(domain.values) for domain in domains],
             "missing": [domain.missing for domain in domains],
+            "scale": [domain.scale for domain in domains],
+            "precision": [domain.precision for domain in domains],
         },
     )
     write_domains(connection, domains)
+    write_hierarchies(connection, {})
 
 
 @settings(max_examples=40, deadline=None)
 @given(COLUMNS, st.lists(CLASSES, max_size=2), CLASSES)
 @example([], [], list("abcdef"))
-@example(
-    [("integer", [None] * ROWS), ("decimal", [None] * ROWS), ("categorical", [None] * ROWS)], [], ["a"] * 6
-)
+@example([(kind, [None] * ROWS) for kind in CELLS], [], ["a"] * 6)
 @example([("decimal", [-0.0, 0.0, None, 1.0, -1.0, 0.0])], [], list("abcdef"))
 @example([("decimal", [0.0, -0.0, None, 1.0, -1.0, 0.0])], [["b"] * ROWS], list("abcdef"))
 def test_stored_domains_are_the_distinct_values_of_any_columns(features, sensitive, classes):
@@ -133,8 +150,11 @@ def test_many_values_of_many_columns_keep_their_order():
                 "kind": ["integer"] * 4,
                 "distinct_values": [len(held) for held in values],
                 "missing": [False] * 4,
+                "scale": [0] * 4,
+                "precision": ["day"] * 4,
             },
         )
+        write_hierarchies(connection, {})
         (first, second), of_class = read_domains(connection)
         (sensitive,) = read_sensitive_domains(connection)
     for domain, held in zip((first, second, sensitive, of_class), values, strict=True):

@@ -3,7 +3,7 @@
 import gzip
 import json
 import re
-from datetime import date
+from datetime import time
 from decimal import Decimal
 
 import duckdb
@@ -85,6 +85,7 @@ def message(kind, table, **settings):
     [
         (["5", "-3", "0"], "integer", [5, -3, 0]),
         (["5", "-3.5"], "decimal", [5.0, -3.5]),
+        (["5.0", "-3.5"], "fixed", [Decimal("5.0"), Decimal("-3.5")]),
         (["1e-05", "2E3", "-5"], "decimal", [1e-05, 2000.0, -5.0]),
         ([".5", "5.", "+5"], "decimal", [0.5, 5.0, 5.0]),
         (["+5", "3"], "integer", [5, 3]),
@@ -93,7 +94,6 @@ def message(kind, table, **settings):
         (["1", " 2"], "categorical", ["1", " 2"]),
         (["0x10", "1_000"], "categorical", ["0x10", "1_000"]),
         (["inf", "1.5"], "categorical", ["inf", "1.5"]),
-        (["2020-01-31", "2020-02-01"], "categorical", ["2020-01-31", "2020-02-01"]),
         (["true", "false"], "categorical", ["true", "false"]),
         (["=1+1", "@x"], "categorical", ["=1+1", "@x"]),
     ],
@@ -330,7 +330,7 @@ def test_typed_columns_of_parquet(tmp_path):
         "whole": "integer",
         "gaps": "integer",
         "float": "decimal",
-        "exact": "decimal",
+        "exact": "fixed",
         "truth": "categorical",
         "group": "categorical",
         "text": "categorical",
@@ -339,7 +339,7 @@ def test_typed_columns_of_parquet(tmp_path):
     assert column(store, "whole") == [1, 2**62, -3, 1]
     assert column(store, "gaps") == [1, None, 3, 1]
     assert column(store, "float") == [0.5, None, 1e-05, 0.5]
-    assert column(store, "exact") == [1.5, 2.25, None, 1.5]
+    assert column(store, "exact") == [Decimal("1.50"), Decimal("2.25"), None, Decimal("1.50")]
     assert column(store, "truth") == ["true", "false", None, "true"]
     assert column(store, "group") == ["b", "a", None, "b"]
     assert column(store, "text") == ["7", None, "x", "7"]
@@ -361,27 +361,21 @@ def test_declared_texts_stand_for_missing_in_parquet_too(tmp_path):
     assert column(store, "text") == [None, "a", None, "a"]
 
 
-def test_dates_of_parquet_are_refused_with_a_hint_and_can_be_categories(tmp_path):
-    frame = pd.DataFrame({"day": [date(2020, 1, 31)] * 4, "class": list("abab")})
+def test_times_of_parquet_are_refused_with_a_hint_and_can_be_categories(tmp_path):
+    frame = pd.DataFrame({"at": [time(10, 30)] * 4, "class": list("abab")})
     frame.to_parquet(tmp_path / "t.parquet")
     told = message(InputError, tmp_path / "t.parquet")
-    assert "column 'day': holds values of type DATE" in told
+    assert "column 'at': holds values of type TIME" in told
     assert 'set columns.types to "categorical"' in told
     (tmp_path / "again").mkdir()
     again = (tmp_path / "t.parquet").rename(tmp_path / "again" / "t.parquet")
-    assert column(load(again, columns={"types": {"day": "categorical"}}), "day") == ["2020-01-31"] * 4
+    assert column(load(again, columns={"types": {"at": "categorical"}}), "at") == ["10:30:00"] * 4
 
 
 @pytest.mark.parametrize("cell", [[1, 2], {"a": 1}])
 def test_nested_parquet_is_refused(tmp_path, cell):
     pd.DataFrame({"nest": [cell] * 4, "class": list("abab")}).to_parquet(tmp_path / "t.parquet")
-    assert "column 'nest': holds nested values" in message(InputError, tmp_path / "t.parquet")
-
-
-def test_wide_decimals_of_parquet_are_refused(tmp_path):
-    frame = pd.DataFrame({"x": [Decimal("12345678901234567.25")] * 4, "class": list("abab")})
-    frame.to_parquet(tmp_path / "t.parquet")
-    assert "column 'x': holds values of type DECIMAL" in message(InputError, tmp_path / "t.parquet")
+    assert "column 'nest': holds values of type" in message(InputError, tmp_path / "t.parquet")
 
 
 def test_a_file_that_is_not_parquet(write):
@@ -414,7 +408,6 @@ def test_a_header_without_records(write, content):
     "content",
     [
         pytest.param(b"\x89PNG\r\n\x1a\n", id="picture"),
-        pytest.param("x,class\n1,a\n".encode("utf-16"), id="UTF-16 read as UTF-8"),
         pytest.param("x,class\n1,a\n".encode("utf-16-le"), id="UTF-16 without a mark"),
     ],
 )
@@ -438,16 +431,17 @@ def test_of_many_ragged_rows_the_first_are_named(write):
 
 
 def test_a_row_that_is_not_in_the_encoding_is_named(write):
-    told = message(InputError, write("x,class\n1,a\nñ,b\n".encode("latin-1")))
-    assert "line 3 of table.csv cannot be read as 2 cells in utf-8" in told
+    table = write(f"x,class\n{CANARY},a\nñ,b\n".encode("latin-1"))
+    assert "line 3 of table.csv is not text in utf-8" in message(InputError, table, encoding="utf-8")
 
 
 def test_a_quote_that_never_ends(write):
     assert "cannot be read" in message(InputError, write(f'x,class\n1,a\n"{CANARY},a\n1,a\n'))
 
 
-def test_mixed_line_ends_are_refused_not_guessed(write):
-    assert "line ends" in message(InputError, write(f"x,class\r\n1,a\n{CANARY},a\r\n"))
+def test_mixed_line_ends_are_read_as_they_are(write):
+    store = load(write('x,class\r\n1,a\n2,a\r"1",a\r\n2,a\n'))
+    assert column(store, "x") == [1, 2, 1, 2]
 
 
 # Names that cannot be used
@@ -471,7 +465,7 @@ def test_names_that_are_too_much_alike(write, first, second):
 
 
 def test_all_faults_of_roles_are_told_together(write):
-    table = write(f"x,y,z,class\n{CANARY},1,2,a\n")
+    table = write("x,y,z,class\n" + f"{CANARY},1,2,a\n" * 2)
     columns = {
         "features": ["x", "gone"],
         "drop": ["x"],
@@ -490,7 +484,7 @@ def test_all_faults_of_roles_are_told_together(write):
 
 
 def test_a_class_that_the_table_lacks(write):
-    told = message(ConfigurationError, write(f"x,y\n{CANARY},1\n"))
+    told = message(ConfigurationError, write("x,y\n" + f"{CANARY},1\n" * 2))
     assert told == "columns.class: the table has no column 'class'"
 
 
@@ -549,10 +543,10 @@ def test_whole_numbers_of_more_than_64_bits_are_refused(write):
     assert "column 'x': 4 whole numbers need more than 64 bits" in told
 
 
-def test_declared_numbers_that_are_none_are_counted_and_the_first_is_named(write):
+def test_declared_numbers_that_are_none_are_counted_and_named_by_row(write):
     table = write(rows(["1", "2", CANARY, "4"]))
     told = message(InputError, table, columns={"types": {"x": "numeric"}})
-    assert "column 'x': is declared numeric, but 4 values are not numbers (the first in row 3)" in told
+    assert "column 'x': 4 values (rows 3, 7, 11, 15) are no number, though columns.types says so" in told
 
 
 @pytest.mark.parametrize("value", [f"{CANARY}{{}}", "{}"])

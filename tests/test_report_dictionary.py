@@ -4,6 +4,7 @@ import html
 import json
 import re
 
+import duckdb
 import pandas as pd
 import pytest
 from made_up_release import made_up
@@ -12,6 +13,7 @@ from report_releases import CANARIES, SENSITIVE, VARIANTS, published
 
 from tasks.partitions.cells import CategoryCell, parse_cell
 from tasks.read_config import parse_config
+from tasks.reports.dictionary import read_dictionary
 from tasks.reports.page import render_report
 from tasks.reports.pictures import visible_text
 from tasks.reports.settings import stated_settings
@@ -29,7 +31,7 @@ def exact(cell):
 
 def rows_by_hand(folder, manifest):
     """Yield the end of each column's line: different cells, share of exact ones, width, missing."""
-    kinds = {column["name"]: column["kind"] for column in manifest["columns"]}
+    kinds = {column["name"]: (column["kind"], column.get("scale", 0)) for column in manifest["columns"]}
     loss = manifest["measures"]["information_loss"]["features"]
     files = [
         pd.read_csv(folder / entry["csv"], dtype=str, keep_default_na=False)
@@ -37,7 +39,7 @@ def rows_by_hand(folder, manifest):
     ]
     for entry, cells in zip(manifest["fragments"], files, strict=True):
         for name in entry["features"]:
-            parsed = [parse_cell(text, kinds[name]) for text in cells[name]]
+            parsed = [parse_cell(text, *kinds[name]) for text in cells[name]]
             missing = any(cell.missing for cell in parsed)
             yield name, cells[name].nunique(), sum(map(exact, parsed)) / len(parsed), loss[name], missing
         for name in entry["sensitive"]:
@@ -135,3 +137,44 @@ def test_settings_of_l_and_t_are_stated_where_they_are_used():
 def test_no_secret_is_stated():
     text = str(stated_settings(settings()))
     assert not [secret for secret in ("12345", "secret", "people") if secret in text]
+
+
+def test_what_cells_of_every_kind_say_is_told_from_what_is_published():
+    date, whole = {"kind": "date", "precision": "month"}, {"kind": "integer"}
+    columns = {"d": date, "n": {"kind": "fixed", "scale": 2, "label": "costs"}, "g": {"kind": "categorical"}}
+    columns["one"] = columns["wide"] = whole
+    manifest = {
+        "fragments": [{"features": list(columns), "sensitive": []}],
+        "columns": [{"name": name, "fragment": 1, **column} for name, column in columns.items()],
+        "measures": {"information_loss": {"features": dict.fromkeys(columns, 0.5)}},
+        "class": "class",
+    }
+    with duckdb.connect() as connection:
+        connection.execute("""
+            CREATE TABLE published_1 AS
+                SELECT * FROM (VALUES (0, '-a', 3), (1, '-a', 1)) AS t(ec, class_value, records);
+            CREATE TABLE typed_regions_1 AS SELECT
+                {'lower': DATE '2024-02-01', 'upper': upper, 'missing': false} AS f1,
+                {'lower': 1.50::DECIMAL(18, 2), 'upper': 1.50::DECIMAL(18, 2), 'missing': missing} AS f2,
+                names AS f3, {'lower': 5, 'upper': 5, 'missing': false} AS f4,
+                {'lower': 5, 'upper': 6, 'missing': false} AS f5
+            FROM (VALUES (DATE '2024-02-29', false, ['=x']), (DATE '2024-03-31', true, ['a', NULL]))
+                AS t(upper, missing, names)
+        """)
+        told = {entry.name: entry for entry in read_dictionary(connection, manifest)}
+    assert {name: entry.exact for name, entry in told.items()} == {
+        "d": 0.75,
+        "n": 0.75,
+        "g": 0.75,
+        "one": 1,
+        "wide": 0,
+        "class": 1,
+    }
+    assert [name for name, entry in told.items() if entry.missing] == ["n", "g"]
+    assert [name for name, entry in told.items() if entry.constant] == ["one", "class"]
+    assert [name for name, entry in told.items() if entry.formula] == ["g", "class"]
+    assert (told["d"].holds, told["n"].holds, told["n"].label) == (
+        "months",
+        "numbers with 2 decimals",
+        "costs",
+    )

@@ -7,6 +7,7 @@ from math import log, sqrt
 import duckdb
 import numpy as np
 import oracles
+import pandas as pd
 import pytest
 import utility_oracles
 from hypothesis import assume, given, settings
@@ -311,10 +312,22 @@ def written(folder, table, **privacy):
     return store, config
 
 
+def in_units(cell, scale):
+    """Return a cell of fixed numbers as one of whole numbers of their last digit."""
+    if cell.lower is None:
+        return cell
+    return cell._replace(lower=int(cell.lower.scaleb(scale)), upper=int(cell.upper.scaleb(scale)))
+
+
 def published_ecs(file, kinds):
     """Return the cells of each equivalence class of a file, and the weights of its class values."""
     for texts, group in file.groupby(list(file.columns[:-1]), sort=False):
-        cells = {name: parse_cell(text, kinds[name]) for name, text in zip(file, texts, strict=False)}
+        cells = {name: parse_cell(text, *kinds[name]) for name, text in zip(file, texts, strict=False)}
+        cells |= {
+            name: in_units(cells[name], scale)
+            for name, (kind, scale) in kinds.items()
+            if name in cells and kind == "fixed"
+        }
         blank = (group["group"] == "").any()
         named = sorted(set(group["group"]) - {""})
         weights = (
@@ -339,20 +352,26 @@ def test_the_stored_figures_are_those_of_the_published_files(tmp_path, small_tab
         stored = {name: figures for name, *figures in connection.execute("FROM utility").fetchall()}
         of_pairs = connection.execute("SELECT pairs, before, after FROM pair_information").fetchall()
         class_shifts = connection.execute("SELECT distance FROM class_shift").fetchall()
-        kinds = dict(
-            connection.execute(
-                "SELECT name, kind FROM columns WHERE role = 'feature' ORDER BY position"
-            ).fetchall()
-        )
-        source = connection.execute("SELECT * FROM source").fetchnumpy()
+        told = connection.execute(
+            "SELECT name, kind, scale FROM columns WHERE role = 'feature' ORDER BY position"
+        ).fetchall()
+        source = connection.execute("SELECT * FROM source").df()
         rows = connection.execute("SELECT x, y, nats FROM mutual_information").fetchall()
+    kinds = {name: (kind, scale) for name, kind, scale in told}
+    assert "fixed" in {kind for kind, _ in kinds.values()}
     assert list(stored) == list(kinds)
     between = {(x, y): nats for x, y, nats in rows}
     values = {
-        name: [None if value is np.ma.masked else value for value in np.ma.asanyarray(source[name]).tolist()]
+        name: [None if pd.isna(value) else value for value in source[name].tolist()]
         for name in [*kinds, "group"]
     }
-    bins = {name: utility_oracles.Bins(values[name], kinds[name], 5) for name in kinds}
+    for name, (kind, scale) in kinds.items():
+        if kind == "fixed":
+            values[name] = [None if value is None else round(value * 10**scale) for value in values[name]]
+    bins = {
+        name: utility_oracles.Bins(values[name], "integer" if kind == "fixed" else kind, 5)
+        for name, (kind, _) in kinds.items()
+    }
     class_values = sorted(set(values["group"]))
     wanted = np.array([values["group"].count(value) for value in class_values])
     files = published_fragments(tmp_path / "files")

@@ -1,1 +1,1 @@
-"""What a table is like: its kinds of columns, their faults, their roles, and a configuration for it."""
+"""What a table is like: its kinds of columns, their faults, their roles."""

@@ -3,30 +3,26 @@
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import duckdb
 import numpy as np
 
 from tasks.config import Config
 from tasks.domain import Domain
+from tasks.loading.column_texts import NUMBER
 from tasks.loading.hierarchy import Taxonomy
-from tasks.loading.kinds import NUMBER, like_identifier
+from tasks.loading.kinds import like_identifier
 from tasks.store import quoted
+from tasks.tables import Role
 
-
-class Domains(NamedTuple):
-    """The domains of a release's columns by role, in input order."""
-
-    features: Sequence[Domain]
-    sensitive: Sequence[Domain]
-    of_class: Domain
+NUMERIC_CLASSES = 100  # different numbers that may well be names of classes
+MEASURED_CLASSES = 20  # likewise, where some are no whole numbers
 
 
 def column_faults(
     connection: duckdb.DuckDBPyConnection,
     config: Config,
-    domains: Domains,
+    domains: Mapping[Role, Sequence[Domain]],
     taxonomies: Mapping[str, Taxonomy],
 ) -> list[str]:
     """Return what is wrong with the columns of the table `source`, a line each; no value is told.
@@ -38,24 +34,27 @@ def column_faults(
     config
         Of the run.
     domains
-        Of the columns.
+        Of the columns in each role, in input order.
     taxonomies
         Of the class and the sensitive attributes, by name, where they have one.
     """
     records = _count(connection, "true")
-    faults = [*_class_faults(connection, domains.of_class, records, config.privacy.k)]
-    for domain in domains.sensitive:
+    faults: list[str] = []
+    for domain in domains["class"]:
+        faults += _class_faults(connection, domain, records, config.privacy.k)
+    for domain in domains["sensitive"]:
         faults += _sensitive_faults(connection, domain)
-    for domain in (domains.of_class, *domains.sensitive):
+    for domain in (*domains["class"], *domains["sensitive"]):
         if config.privacy.protects_values:
             faults += _spelling_faults(domain)
         if config.privacy.t_distance == "ordered":
             faults += _order_faults(domain, config.columns.orders.get(domain.name))
         if domain.name in taxonomies:
             faults += _hierarchy_faults(domain, taxonomies[domain.name])
-    faults += _infinite_numbers(connection, domains.features)
+    faults += _infinite_numbers(connection, domains["feature"])
     if config.columns.features == "rest":
-        faults += _identifiers(domains.features, records)
+        unasked = [each for each in domains["feature"] if each.name not in config.columns.hierarchies]
+        faults += _identifiers(unasked, records)
     return faults
 
 
@@ -77,8 +76,20 @@ def _class_faults(
     if values * k > max(records, k):
         yield (
             f"column {domain.name!r}: has {values} class values for {records} records, "
-            f"more than one per k = {k} records: group them into fewer"
+            f"more than one per k = {k} records: group them into fewer, numbers into ranges"
         )
+    elif _measured(domain.values.tolist()):
+        yield (
+            f"column {domain.name!r}: is made of {values} different numbers, as what is measured or counted, "
+            "and a class has few values: group them into ranges, or write codes as text"
+        )
+
+
+def _measured(values: Sequence[str]) -> bool:
+    """Whether all values are numbers, and too many to be classes."""
+    if len(values) <= MEASURED_CLASSES or not all(re.fullmatch(NUMBER, value) for value in values):
+        return False
+    return len(values) > NUMERIC_CLASSES or any("." in value for value in values)
 
 
 def _sensitive_faults(connection: duckdb.DuckDBPyConnection, domain: Domain) -> Iterator[str]:
@@ -157,7 +168,7 @@ def _infinite_numbers(connection: duckdb.DuckDBPyConnection, features: Sequence[
 
 def _identifiers(features: Sequence[Domain], records: int) -> Iterator[str]:
     for domain in features:
-        if like_identifier(domain.kind, len(domain.values), records):
+        if domain.tree is None and like_identifier(domain.kind, len(domain.values), records):
             yield (
                 f"column {domain.name!r}: holds {len(domain.values)} values in {records} records, as an "
                 "identifier does: add it to identifiers, or name all features to keep it"

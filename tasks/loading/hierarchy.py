@@ -1,7 +1,7 @@
-"""The hierarchy of a protected attribute's values, from a file as ARX writes it."""
+"""Hierarchies of values, and the reader of those in files as ARX writes them."""
 
 import csv
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,11 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tasks.errors import ConfigurationError
+from tasks.loading.hierarchy_faults import Row, feature_faults, protected_faults
 
 ROOT = "*"
-NAMED_ROWS = 10
-
-Row = tuple[int, tuple[str, ...]]
 
 
 class Taxonomy(NamedTuple):
@@ -35,6 +33,19 @@ class Taxonomy(NamedTuple):
         """Return the ancestors of values that have a row, from the parent to the root."""
         return [list(self.ancestors_of[value]) for value in values]
 
+    def ordered(self, values: Collection[str]) -> list[str]:
+        """Return values that have a row so that those of a group are adjacent, else in the order of rows."""
+        wanted, rows = set(values), list(self.ancestors_of)
+        groups = [_first_rows(level) for level in zip(*self.paths(rows), strict=True)]
+        ordered = (rows[row] for row in np.lexsort(groups).tolist())
+        return [value for value in ordered if value in wanted]
+
+
+def _first_rows(names: Sequence[str]) -> list[int]:
+    """Return the place at which each name first stands."""
+    first: dict[str, int] = {}
+    return [first.setdefault(name, row) for row, name in enumerate(names)]
+
 
 def ancestor_codes(paths: Sequence[Sequence[str]]) -> npt.NDArray[np.int64]:
     """Return the codes of the ancestors of values.
@@ -55,7 +66,7 @@ def ancestor_codes(paths: Sequence[Sequence[str]]) -> npt.NDArray[np.int64]:
     return np.column_stack(coded).astype(np.int64)
 
 
-def read_hierarchy(path: Path) -> Taxonomy:
+def read_hierarchy(path: Path, *, of_feature: bool = False) -> Taxonomy:
     """Read a hierarchy: a line per value, as value;level1;level2;..., without a header.
 
     Quotes are those of RFC 4180; blank lines do not count. Where the last level is not common to
@@ -65,6 +76,9 @@ def read_hierarchy(path: Path) -> Taxonomy:
     ----------
     path
         A CSV file in UTF-8 with semicolons, the layout of ARX.
+    of_feature
+        Whether names of groups are published: each must then stand for the same values wherever it occurs.
+        Else levels are distances, and no more than one may be common to all values.
 
     Raises
     ------
@@ -74,12 +88,34 @@ def read_hierarchy(path: Path) -> Taxonomy:
     rows = _rows(path)
     if not rows:
         raise ConfigurationError(f"columns.hierarchies: {path.name} has no rows")
-    faults = [f"columns.hierarchies: {path.name}: {fault}" for fault in _faults(rows)]
+    found = feature_faults(rows) if of_feature else protected_faults(rows)
+    faults = [f"columns.hierarchies: {path.name}: {fault}" for fault in found]
     if faults:
         raise ConfigurationError("\n".join(faults))
-    without_root = len(rows[0][1]) == 1 or len({cells[-1] for _, cells in rows}) > 1
-    root = (ROOT,) if without_root else ()
-    return Taxonomy({value: (*ancestors, *root) for _, (value, *ancestors) in rows})
+    return rooted({value: tuple(ancestors) for _, (value, *ancestors) in rows})
+
+
+def rooted(ancestors_of: Mapping[str, tuple[str, ...]]) -> Taxonomy:
+    """Return a taxonomy of values, with a root where the last level is not common to all values."""
+    tops = {ancestors[-1:] for ancestors in ancestors_of.values()}
+    if len(tops) == 1 and tops != {()}:
+        return Taxonomy(ancestors_of)
+    taken = {name for value, ancestors in ancestors_of.items() for name in (value, *ancestors)}
+    root = free_name(ROOT, taken)
+    return Taxonomy({value: (*ancestors, root) for value, ancestors in ancestors_of.items()})
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """Return a name, with stars added until no value or group has it.
+
+    Examples
+    --------
+    >>> free_name("*", {"a", "*"})
+    '**'
+    """
+    while name in taken:
+        name += "*"
+    return name
 
 
 def _rows(path: Path) -> list[Row]:
@@ -98,52 +134,3 @@ def _rows(path: Path) -> list[Row]:
         raise ConfigurationError(
             f"columns.hierarchies: {path.name} cannot be read as CSV: check its quotes and line ends"
         ) from None
-
-
-def _faults(rows: Sequence[Row]) -> Iterator[str]:
-    width = len(rows[0][1])
-    if all(len(cells) == 1 and "," in cells[0] for _, cells in rows):
-        yield "has commas and no semicolon: write each row as value;level1;level2;..."
-    ragged = [number for number, cells in rows if len(cells) != width]
-    if ragged:
-        yield f"{_some(ragged)} not the {width} cells of the first row: give every value as many levels"
-    holed = [number for number, cells in rows if "" in cells]
-    if holed:
-        yield f"{_some(holed)} an empty cell: fill it in"
-    twice = _repeated(rows)
-    if twice:
-        yield f"{_some(twice)} a value that a row before has: keep one"
-    common = [level for level in range(1, width) if len({cells[level:][:1] for _, cells in rows}) == 1]
-    if len(rows) > 1 and len(common) > 1:
-        yield f"{len(common)} levels are common to all values, which would make every distance less: keep one"
-    torn = _torn(rows, width)
-    if torn:
-        yield f"{_some(torn)} an ancestor that has another parent in a row before: give it one parent"
-
-
-def _repeated(rows: Sequence[Row]) -> list[int]:
-    first: dict[str, int] = {}
-    return [number for number, (value, *_) in rows if first.setdefault(value, number) != number]
-
-
-def _torn(rows: Sequence[Row], width: int) -> list[int]:
-    """Return the rows in which an ancestor has another parent than where it first occurs."""
-    parents: dict[tuple[int, str], str] = {}
-    return [
-        number
-        for number, cells in rows
-        if len(cells) == width
-        and any(
-            parents.setdefault((level, cells[level]), cells[level + 1]) != cells[level + 1]
-            for level in range(1, width - 1)
-        )
-    ]
-
-
-def _some(numbers: Sequence[int]) -> str:
-    """Return how many rows have something, and which are the first of them."""
-    shown = ", ".join(map(str, numbers[:NAMED_ROWS]))
-    more = ", ..." if len(numbers) > NAMED_ROWS else ""
-    if len(numbers) == 1:
-        return f"1 row (number {shown}) has"
-    return f"{len(numbers)} rows (numbers {shown}{more}) have"

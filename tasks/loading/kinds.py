@@ -1,31 +1,29 @@
-"""What the columns of the raw table hold: their types, and the kind their values look like."""
+"""What the columns of the raw table hold, and how it is read: as declared, else as their values look."""
 
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 import duckdb
 
 from tasks.domain import Kind
-from tasks.errors import InputError
+from tasks.loading.column_texts import NUMBER, Texts, inexact_numbers, texts_of
+from tasks.loading.dates import NEARLY_ALL, day_of, fits, look_like_dates
+from tasks.loading.held import Asked, Held, rows_in_words, rows_where
+from tasks.loading.typed_columns import (
+    DATES,
+    FIXED_DIGITS,
+    as_double,
+    as_text,
+    base_type,
+    held_of_type,
+    in_utc,
+    releasable,
+    too_long,
+    too_wide,
+)
+from tasks.typed_values import date_text, first_day
 
-INTEGER = "[+-]?[0-9]+"
-NUMBER = r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
-LEADING_ZERO = "[+-]?0[0-9].*"
-
-INTEGER_TYPES = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
-DECIMAL_TYPES = {"FLOAT", "DOUBLE"}
-TEXT_TYPES = {"VARCHAR", "BOOLEAN", "UUID"}
-EXACT_DIGITS = 15
+FEW = 5  # distinct texts among numbers that may stand for missing
 IDENTIFYING = {"integer": 0.9, "categorical": 0.5}  # share of records with a value of their own
-
-
-class _Texts(NamedTuple):
-    """How many records of a text column look like what; missing ones are not counted."""
-
-    values: int
-    numbers: int
-    integers: int
-    wide_integers: int
-    leading_zeros: int
 
 
 def column_types(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
@@ -34,97 +32,102 @@ def column_types(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
     return {raw: str(sql_type) for raw, sql_type, *_ in described}
 
 
-def kind_of(
-    connection: duckdb.DuckDBPyConnection, name: str, raw: str, sql_type: str, declared: str | None
-) -> Kind:
-    """Return what a column holds: as declared, else as its values look.
+def like_identifier(kind: Kind, distinct: int, records: int) -> bool:
+    """Whether text or whole numbers have so many values that they may tell who a record is about.
+
+    Other numbers and dates are measured: they differ without telling who is meant.
+    """
+    return kind in IDENTIFYING and distinct > IDENTIFYING[kind] * records
+
+
+def columns_held(connection: duckdb.DuckDBPyConnection, asked: Sequence[Asked]) -> list[Held | str]:
+    """Return what each column holds, or why it cannot be released.
 
     Parameters
     ----------
     connection
         To the store that holds the raw table.
-    name, raw, sql_type
-        The column's name in the input, its name in the raw table, and its type there.
-    declared
-        "numeric", "categorical", or None where the values decide.
-
-    Raises
-    ------
-    InputError
-        If the values cannot be released as that kind.
+    asked
+        The columns.
     """
-    if declared == "categorical":
-        return "categorical"
+    types = column_types(connection)
+    return [_held(connection, column, types[column.raw]) for column in asked]
+
+
+def _held(connection: duckdb.DuckDBPyConnection, asked: Asked, sql_type: str) -> Held | str:
+    if not releasable(sql_type):
+        return f"holds values of type {base_type(sql_type)}, which cannot be released: drop it"
+    if asked.dates is not None or (sql_type in DATES and asked.declared is None):
+        return _dates(connection, asked, sql_type)
+    if asked.precision is not None:
+        return "has a precision under columns.precision, but no dates: give their format under input.dates"
+    if asked.declared == "categorical" or asked.texts:
+        return Held("categorical", as_text(asked.raw, sql_type))
     if sql_type == "VARCHAR":
-        texts = _texts(connection, raw)
-        if declared == "numeric":
-            _require_numbers(connection, name, raw, texts)
-        return _kind_of_texts(name, texts, declared)
-    return _kind_of_type(name, sql_type, declared)
+        return _of_texts(connection, asked)
+    return held_of_type(connection, asked.raw, sql_type, asked.declared)
 
 
-def like_identifier(kind: Kind, distinct: int, records: int) -> bool:
-    """Whether text or whole numbers have so many values that they may tell who a record is about."""
-    return kind != "decimal" and distinct > IDENTIFYING[kind] * records
+def _dates(connection: duckdb.DuckDBPyConnection, asked: Asked, sql_type: str) -> Held | str:
+    raw, written = asked.raw, asked.dates
+    if written is None:
+        day = f"CAST({in_utc(raw, sql_type)} AS DATE)"
+        sound = f"coalesce(year({day}) BETWEEN 1 AND 9999, false)"
+        fault = "outside the years 1 to 9999: mend them, or drop the column"
+    elif sql_type in DATES:
+        return "holds dates already: leave its format out of input.dates"
+    else:
+        text = as_text(raw, sql_type)
+        day, sound = day_of(text, written), fits(text, written)
+        fault = f"no date written as {written}: mend them, or declare what is missing under input.missing"
+    rows = rows_where(connection, f"{raw} IS NOT NULL AND NOT {sound}")
+    if rows:
+        return f"{rows_in_words(rows, 'value')} {fault}"
+    return _held_dates(asked, day)
 
 
-def _kind_of_type(name: str, sql_type: str, declared: str | None) -> Kind:
-    if sql_type in INTEGER_TYPES:
-        return "integer"
-    if sql_type in DECIMAL_TYPES or (sql_type.startswith("DECIMAL") and _digits(sql_type) <= EXACT_DIGITS):
-        return "decimal"
-    if sql_type in TEXT_TYPES and declared is None:
-        return "categorical"
-    found = sql_type.partition("(")[0]
-    raise InputError(
-        f"column {name!r}: holds values of type {found}, which cannot be released as numbers: "
-        f'drop it, or set columns.types to "categorical" for it'
-    )
+def _held_dates(asked: Asked, day: str) -> Held:
+    precision = asked.precision or "day"
+    first = first_day(day, precision)
+    if asked.texts:
+        return Held("categorical", date_text(first, precision), dates=True)
+    return Held("date", first, precision=precision)
 
 
-def _digits(sql_type: str) -> int:
-    return int(sql_type.removeprefix("DECIMAL(").partition(",")[0])
-
-
-def _texts(connection: duckdb.DuckDBPyConnection, raw: str) -> _Texts:
-    """Count on distinct texts, which are far fewer than records in most columns."""
-    (counts,) = connection.execute(f"""
-        SELECT coalesce(sum(n), 0)::BIGINT, coalesce(sum(n) FILTER (number), 0)::BIGINT,
-            coalesce(sum(n) FILTER (whole), 0)::BIGINT,
-            coalesce(sum(n) FILTER (whole AND TRY_CAST(v AS BIGINT) IS NULL), 0)::BIGINT,
-            coalesce(sum(n) FILTER (regexp_full_match(v, '{LEADING_ZERO}')), 0)::BIGINT
-        FROM (
-            SELECT v, n, regexp_full_match(v, '{NUMBER}') AS number,
-                regexp_full_match(v, '{INTEGER}') AS whole
-            FROM (SELECT {raw} AS v, count(*) AS n FROM raw WHERE {raw} IS NOT NULL GROUP BY {raw})
+def _of_texts(connection: duckdb.DuckDBPyConnection, asked: Asked) -> Held | str:
+    """Return what texts hold; codes such as 007 are no numbers unless they are declared so."""
+    raw, texts = asked.raw, texts_of(connection, asked.raw)
+    if asked.declared is not None and texts.others:
+        rows = rows_where(connection, f"NOT regexp_full_match({raw}, '{NUMBER}')")
+        return (
+            f"{rows_in_words(rows, 'value')} no number, though columns.types says so: "
+            "mend them, or declare what stands for missing under input.missing"
         )
-    """).fetchall()
-    return _Texts(*counts)
-
-
-def _kind_of_texts(name: str, texts: _Texts, declared: str | None) -> Kind:
-    """Return what texts look like; codes such as 007 are no numbers."""
-    if texts.numbers < texts.values or (texts.leading_zeros and declared is None) or not texts.values:
-        return "categorical"
-    if texts.integers < texts.values:
-        return "decimal"
-    if texts.wide_integers:
-        raise InputError(
-            f"column {name!r}: {texts.wide_integers} whole numbers need more than 64 bits: "
-            f'set columns.types to "categorical" for it, or drop it'
-        )
-    return "integer"
-
-
-def _require_numbers(connection: duckdb.DuckDBPyConnection, name: str, raw: str, texts: _Texts) -> None:
-    others = texts.values - texts.numbers
-    if others:
-        ((first,),) = connection.execute(f"""
-            SELECT count(*) FROM raw WHERE rowid <= (
-                SELECT min(rowid) FROM raw WHERE NOT regexp_full_match({raw}, '{NUMBER}')
+    if texts.others or not texts.values or (texts.leading_zeros and asked.declared is None):
+        if texts.like_dates >= max(NEARLY_ALL * texts.distinct, 1) and look_like_dates(connection, raw):
+            return (
+                'looks like dates: give their format under input.dates, declare it "categorical" under '
+                "columns.types, or drop it"
             )
-        """).fetchall()
-        raise InputError(
-            f"column {name!r}: is declared numeric, but {others} values are not numbers "
-            f"(the first in row {first}): mend them, or declare them under input.missing"
-        )
+        return Held("categorical", raw, remarks=tuple(_remarks(texts)))
+    if asked.declared == "float":
+        return Held("decimal", as_double(raw))
+    return _of_numbers(connection, raw, texts)
+
+
+def _of_numbers(connection: duckdb.DuckDBPyConnection, raw: str, texts: Texts) -> Held | str:
+    if texts.wholes == texts.values:
+        return too_wide(texts.wide) if texts.wide else Held("integer", f"CAST({raw} AS BIGINT)")
+    if 0 < texts.fewest_places == texts.most_places and texts.digits <= FIXED_DIGITS:
+        scale = texts.most_places
+        return Held("fixed", f"CAST({raw} AS DECIMAL({FIXED_DIGITS}, {scale}))", scale)
+    inexact = inexact_numbers(connection, raw)
+    return too_long(inexact) if inexact else Held("decimal", as_double(raw))
+
+
+def _remarks(texts: Texts) -> Iterator[str]:
+    others = texts.values - texts.numbers
+    if texts.numbers > others > 0 and texts.others <= FEW:
+        yield f"numbers but for {others} values, so read as categories: declare what stands for missing"
+    if texts.commas and texts.commas >= NEARLY_ALL * texts.others:
+        yield "numbers with a decimal comma, so read as categories: write a decimal point"

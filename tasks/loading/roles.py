@@ -1,11 +1,13 @@
 """Which columns of the input take part in a release, and in which role."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tasks.config import Config
 from tasks.errors import ConfigurationError
+from tasks.loading.dates import format_fault
+from tasks.loading.faults import Faults
 from tasks.tables import Role
 
 
@@ -22,8 +24,11 @@ class Column(NamedTuple):
         return f"c{self.place}"
 
 
-def columns_of_release(config: Config, names: Sequence[str]) -> list[Column]:
+def columns_of_release(config: Config, names: Sequence[str], faults: Faults) -> list[Column]:
     """Return the features in input order, then the sensitive attributes, then the class.
+
+    Columns that have not exactly one role are left out, and that is noted, as are settings that name no
+    column, or one that they do not fit.
 
     Parameters
     ----------
@@ -31,25 +36,25 @@ def columns_of_release(config: Config, names: Sequence[str]) -> list[Column]:
         Of the run.
     names
         Of all columns of the input, in their order.
-
-    Raises
-    ------
-    ConfigurationError
-        With one line per fault, if a column has not exactly one role or a setting names no column.
+    faults
+        Get a line per fault.
     """
     roles = _asked_roles(config)
-    faults = [*_unknown_columns(config, names, roles), *_wrong_roles(config, names, roles)]
-    if faults:
-        raise ConfigurationError("\n".join(faults))
-    features = [name for name in names if roles.get(name, ["features"]) == ["features"]]
-    _check_features(config, features)
+    rest = ["features"] if config.columns.features == "rest" else []
+    features = [name for name in names if roles.get(name, rest) == ["features"]]
+    found = [*_unknown_columns(config, names, roles), *_wrong_roles(config, names, roles)]
+    faults.note(ConfigurationError, found or [*_unfit_features(config, features)])
+    unread = dict(_unread_dates(config))
+    faults.note(ConfigurationError, [*_unfit_settings(config, roles), *unread.values()])
     sensitive = [name for name in names if roles.get(name) == ["sensitive"]]
+    of_class = [name for name in names if roles.get(name) == ["class"]]
     places = {name: place for place, name in enumerate(names)}
-    return [
-        *(Column(name, places[name], "feature") for name in features),
-        *(Column(name, places[name], "sensitive") for name in sensitive),
-        Column(config.columns.class_attribute, places[config.columns.class_attribute], "class"),
+    in_roles: list[tuple[Role, list[str]]] = [
+        ("feature", [name for name in features if name not in unread]),
+        ("sensitive", sensitive),
+        ("class", of_class),
     ]
+    return [Column(name, places[name], role) for role, members in in_roles for name in members]
 
 
 def _asked_roles(config: Config) -> dict[str, list[str]]:
@@ -72,15 +77,20 @@ def _asked_roles(config: Config) -> dict[str, list[str]]:
 
 
 def _unknown_columns(config: Config, names: Sequence[str], roles: dict[str, list[str]]) -> Iterator[str]:
-    places = [(used[0], name) for name, used in roles.items()]
+    places = [(f"columns.{used[0]}", name) for name, used in roles.items()]
     places += [
-        (setting, name)
+        (f"columns.{setting}", name)
         for setting in ("types", "precision", "hierarchies")
         for name in getattr(config.columns, setting)
     ]
+    places += [
+        (f"input.{setting}", name)
+        for setting in ("missing_in", "dates")
+        for name in getattr(config.input, setting)
+    ]
     for place, name in places:
         if name not in names:
-            yield f"columns.{place}: the table has no column {name!r}"
+            yield f"{place}: the table has no column {name!r}"
 
 
 def _wrong_roles(config: Config, names: Sequence[str], roles: dict[str, list[str]]) -> Iterator[str]:
@@ -92,18 +102,46 @@ def _wrong_roles(config: Config, names: Sequence[str], roles: dict[str, list[str
             yield f"column {name!r}: has no role: add it to features, sensitive, identifiers or drop"
 
 
-def _check_features(config: Config, features: Sequence[str]) -> None:
-    """Refuse settings that do not fit the features, before any work."""
+def _unfit_features(config: Config, features: Sequence[str]) -> Iterator[str]:
     if not features:
-        raise ConfigurationError("columns.features: no column is left to be a feature")
+        yield "columns.features: no column is left to be a feature"
+        return
     asked = config.fragmentation.fragments
     if asked != "auto" and asked > len(features):
         number = "1 feature" if len(features) == 1 else f"{len(features)} features"
-        raise ConfigurationError(
+        yield (
             f"fragmentation.fragments asks for {asked} fragments of {number}: "
             f"set it to at most {len(features)}"
         )
-    for setting, noun in (("types", "type"), ("precision", "precision")):
-        idle = [repr(name) for name in getattr(config.columns, setting) if name not in features]
+
+
+def _unfit_settings(config: Config, roles: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield settings of columns that are no features, and types of those that have a hierarchy."""
+    columns = config.columns
+    for place, noun, named in (
+        ("columns.types", "type", columns.types),
+        ("columns.precision", "precision", columns.precision),
+        ("input.dates", "format of dates", config.input.dates),
+    ):
+        idle = [repr(name) for name in named if "features" not in roles.get(name, ["features"])]
         if idle:
-            raise ConfigurationError(f"columns.{setting}: only features have a {noun}, not {', '.join(idle)}")
+            yield f"{place}: only features have a {noun}, not {', '.join(idle)}"
+    for name in columns.hierarchies:
+        if not {"features", "class", "sensitive"}.intersection(roles.get(name, ["features"])):
+            yield f"columns.hierarchies: {name!r} is not released, so it needs none"
+    for name, declared in columns.types.items():
+        if name in columns.hierarchies and declared != "categorical":
+            yield f"column {name!r}: has a hierarchy, so its values are texts: leave it out of columns.types"
+
+
+def _unread_dates(config: Config) -> Iterator[tuple[str, str]]:
+    """Yield columns whose dates cannot be read as the configuration says, and why."""
+    for name, written in config.input.dates.items():
+        fault = format_fault(written, config.columns.precision.get(name, "day"))
+        if fault is not None:
+            yield name, f"input.dates: the format of {name!r} {fault}"
+        elif name in config.columns.types:
+            yield (
+                name,
+                f"column {name!r}: has a format under input.dates and a type under columns.types: keep one",
+            )

@@ -3,23 +3,26 @@
 A single value stands as itself, a range of numbers as ``[lower, upper]``, a set of categories
 as ``{"a", "b"}``; missing is an empty cell, and what also covers missing ends in `` or missing``.
 A category whose own text could be taken for another form is written as a set of one.
+Numbers are written as `tasks.partitions.numbers` says.
 """
 
 import json
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tasks.domain import Kind
+from tasks.partitions.numbers import Number, form_of, read_number, span_of
 
 OR_MISSING = " or missing"
 RANGE = re.compile(r"\[(?P<lower>[^,\]]+), (?P<upper>[^,\]]+)\]")
 
-Number = int | float
-
 
 class NumericCell(NamedTuple):
-    """The numbers a cell covers; both bounds are None where it covers missing alone."""
+    """The numbers a cell covers; both bounds are None where it covers missing alone.
+
+    Bounds are whole numbers, floats, decimals with their scale, or the first and the last day.
+    """
 
     lower: Number | None
     upper: Number | None
@@ -31,11 +34,6 @@ class CategoryCell(NamedTuple):
 
     values: tuple[str, ...]
     missing: bool
-
-
-def format_number(number: Number) -> str:
-    """Return the shortest text that reads back as the same number."""
-    return repr(number)
 
 
 def numeric_cell(lower: str | None, upper: str | None, *, missing: bool) -> str:
@@ -77,7 +75,7 @@ def _stands_as_itself(category: str) -> bool:
     return category != "" and category[0] not in "[{" and not category.endswith(OR_MISSING)
 
 
-def parse_cell(text: str, kind: Kind) -> NumericCell | CategoryCell:
+def parse_cell(text: str, kind: Kind, scale: int = 0) -> NumericCell | CategoryCell:
     """Read a published cell back.
 
     Parameters
@@ -86,45 +84,46 @@ def parse_cell(text: str, kind: Kind) -> NumericCell | CategoryCell:
         The cell of a CSV file.
     kind
         What its column holds.
+    scale
+        Digits after the point, where the kind is "fixed".
 
     Raises
     ------
     ValueError
         If the text is not a cell of that kind.
+
+    Examples
+    --------
+    >>> parse_cell("[2024-02, 2024-03]", "date").upper
+    datetime.date(2024, 3, 31)
     """
     body = text.removesuffix(OR_MISSING)
-    missing = body != text or text == ""
-    if kind == "categorical":
-        cell: NumericCell | CategoryCell = CategoryCell(_categories(body), missing)
-    else:
-        cell = NumericCell(*_bounds(body, int if kind == "integer" else float), missing)
-    if _written(cell) != text:
-        raise ValueError("the text is not how a cell of this kind is written")
+    missing = body != text
+    if not body:
+        if missing:
+            raise ValueError("missing alone is an empty cell")
+        return CategoryCell((), missing=True) if kind == "categorical" else NumericCell(None, None, True)  # noqa: FBT003
+    if kind != "categorical":
+        return NumericCell(*_bounds(body, kind, scale), missing)
+    cell = CategoryCell(_categories(body), missing)
+    if category_cell(cell.values, missing=missing) != text:
+        raise ValueError("the text is not how a set of categories is written")
     return cell
 
 
 def _categories(body: str) -> tuple[str, ...]:
-    if body == "":
-        return ()
     if not body.startswith("{"):
         return (body,)
     return tuple(sorted({str(value) for value in json.loads(f"[{body[1:-1]}]")}))
 
 
-def _bounds(body: str, number: type[int] | type[float]) -> tuple[Number | None, Number | None]:
-    if body == "":
-        return None, None
+def _bounds(body: str, kind: Kind, scale: int) -> tuple[Number, Number]:
     found = RANGE.fullmatch(body)
-    lower, upper = (found["lower"], found["upper"]) if found else (body, body)
-    if number(lower) > number(upper):
+    if not found:
+        return span_of(body, kind, scale)
+    ends: list[Any] = [read_number(found[bound], kind, scale) for bound in ("lower", "upper")]
+    if kind == "date" and form_of(found["lower"]) != form_of(found["upper"]):
+        raise ValueError("both bounds are days, months, quarters or years")
+    if not ends[0] < ends[1]:
         raise ValueError("a range starts with its lower bound")
-    return number(lower), number(upper)
-
-
-def _written(cell: NumericCell | CategoryCell) -> str:
-    """Return the one way to write a cell."""
-    if isinstance(cell, CategoryCell):
-        return category_cell(cell.values, missing=cell.missing)
-    if cell.lower is None or cell.upper is None:
-        return ""
-    return numeric_cell(format_number(cell.lower), format_number(cell.upper), missing=cell.missing)
+    return ends[0], span_of(found["upper"], kind, scale)[1]

@@ -5,16 +5,15 @@ from typing import Any, Literal, NamedTuple
 
 import duckdb
 
-Role = Literal["feature", "sensitive", "class"]
-Kind = Literal["integer", "decimal", "categorical", "text"]
+from tasks.domain import Precision
+from tasks.typed_values import first_day
 
-EXACT = {
-    "categorical": "len(f{place}) = 1",
-    "integer": "f{place}.lower IS NULL OR (f{place}.lower = f{place}.upper AND NOT f{place}.missing)",
-}
-EXACT["decimal"] = EXACT["integer"]
-MISSING = {"categorical": "list_contains(list_transform(f{place}, lambda c: c IS NULL), true)"}
-MISSING["integer"] = MISSING["decimal"] = "f{place}.missing"
+Role = Literal["feature", "sensitive", "class"]
+Kind = Literal["integer", "decimal", "fixed", "date", "categorical", "text"]
+
+HOLDS = {"integer": "whole numbers", "decimal": "numbers", "categorical": "categories", "text": "text"}
+ABSENT = "list_contains(list_transform(f{place}, lambda c: c IS NULL), true)"
+FORMULA = "regexp_matches({text}, '^[=+@-]')"
 
 
 class ColumnEntry(NamedTuple):
@@ -39,6 +38,16 @@ class ColumnEntry(NamedTuple):
         Information loss, the mean width of its cells as a share of all that occurs; None for text.
     missing
         Whether cells are in the files that are empty or end in "or missing".
+    scale
+        Digits after the point, where the kind is "fixed".
+    precision
+        What dates are told by, where the kind is "date".
+    label
+        What the column is called at length, if the input says so.
+    constant
+        Whether all its cells are one and the same value.
+    formula
+        Whether the files hold categories or texts that spreadsheets take for formulas.
     """
 
     name: str
@@ -49,6 +58,18 @@ class ColumnEntry(NamedTuple):
     exact: float
     width: float | None
     missing: bool
+    scale: int = 0
+    precision: Precision | None = None
+    label: str | None = None
+    constant: bool = False
+    formula: bool = False
+
+    @property
+    def holds(self) -> str:
+        """What the column holds, in words."""
+        if self.kind == "fixed":
+            return f"numbers with {self.scale} decimal{'s' if self.scale > 1 else ''}"
+        return f"{self.precision}s" if self.kind == "date" else HOLDS[self.kind]
 
 
 def read_dictionary(
@@ -77,47 +98,95 @@ def read_dictionary(
 def _features(
     connection: duckdb.DuckDBPyConnection, number: int, names: list[str], manifest: Mapping[str, Any]
 ) -> list[ColumnEntry]:
-    kinds = {column["name"]: column["kind"] for column in manifest["columns"]}
+    columns = {column["name"]: column for column in manifest["columns"]}
     loss = manifest["measures"]["information_loss"]["features"]
     found = connection.execute(f"""
-        SELECT {", ".join(_figures(place, kinds[name]) for place, name in enumerate(names, 1))}
+        SELECT {", ".join(_figures(place, columns[name]) for place, name in enumerate(names, 1))}
         FROM (SELECT ec, sum(records) AS records FROM published_{number} GROUP BY ec)
         JOIN typed_regions_{number} AS cells ON cells.rowid = ec
     """).fetchall()[0]
     return [
-        ColumnEntry(name, "feature", kinds[name], number, different, exact, loss[name], missing)
-        for name, (different, exact, missing) in zip(names, found, strict=True)
+        ColumnEntry(
+            name,
+            "feature",
+            columns[name]["kind"],
+            number,
+            different,
+            exact,
+            loss[name],
+            missing,
+            columns[name].get("scale", 0),
+            columns[name].get("precision"),
+            columns[name].get("label"),
+            constant=different == 1 and exact == 1 and not missing,
+            formula=formula,
+        )
+        for name, (different, exact, missing, formula) in zip(names, found, strict=True)
     ]
 
 
-def _figures(place: int, kind: str) -> str:
-    exact, missing = (forms[kind].format(place=place) for forms in (EXACT, MISSING))
+def _figures(place: int, column: Mapping[str, Any]) -> str:
+    kind, cell = column["kind"], f"f{place}"
+    upper = f"{cell}.upper"
+    if kind == "date":
+        upper = first_day(upper, column["precision"])
+    if kind == "categorical":
+        exact, missing = f"len({cell}) = 1", ABSENT.format(place=place)
+        formula = f"bool_or(len(list_filter({cell}, lambda c: {FORMULA.format(text='c')})) > 0)"
+    else:
+        exact = f"{cell}.lower IS NULL OR ({cell}.lower = {upper} AND NOT {cell}.missing)"
+        missing, formula = f"{cell}.missing", "false"
     return (
-        f"row(count(DISTINCT f{place}), coalesce(sum(records) FILTER ({exact}), 0) / sum(records), "
-        f"bool_or({missing}))"
+        f"row(count(DISTINCT {cell}), coalesce(sum(records) FILTER ({exact}), 0) / sum(records), "
+        f"bool_or({missing}), {formula})"
     )
 
 
 def _sensitive(connection: duckdb.DuckDBPyConnection, number: int, names: list[str]) -> list[ColumnEntry]:
     return [
-        ColumnEntry(name, "sensitive", "text", number, different, 1.0, None, given < 1)
+        ColumnEntry(
+            name,
+            "sensitive",
+            "text",
+            number,
+            different,
+            1.0,
+            None,
+            given < 1,
+            constant=different == given == 1,
+            formula=formula,
+        )
         for place, name in enumerate(names, 1)
-        for different, given in [_values(connection, [number], f"s{place}")]
+        for different, given, formula in [_values(connection, [number], f"s{place}")]
     ]
 
 
 def _class(connection: duckdb.DuckDBPyConnection, manifest: Mapping[str, Any]) -> ColumnEntry:
     numbers = list(range(1, len(manifest["fragments"]) + 1))
-    different, given = _values(connection, numbers, "class_value")
-    return ColumnEntry(manifest["class"], "class", "text", None, different, given, None, given < 1)
+    different, given, formula = _values(connection, numbers, "class_value")
+    return ColumnEntry(
+        manifest["class"],
+        "class",
+        "text",
+        None,
+        different,
+        given,
+        None,
+        given < 1,
+        constant=different == given == 1,
+        formula=formula,
+    )
 
 
-def _values(connection: duckdb.DuckDBPyConnection, numbers: list[int], column: str) -> tuple[int, float]:
-    """Return how many different values a column has in some fragments, and the share of records with one."""
+def _values(
+    connection: duckdb.DuckDBPyConnection, numbers: list[int], column: str
+) -> tuple[int, float, bool]:
+    """Return the different values of a column in some fragments, the share of records with one, formulas."""
     lines = " UNION ALL ".join(f"SELECT {column} AS value, records FROM published_{n}" for n in numbers)
     found = connection.execute(f"""
-        SELECT count(DISTINCT value), coalesce(sum(records) FILTER (value IS NOT NULL), 0) / sum(records)
+        SELECT count(DISTINCT value), coalesce(sum(records) FILTER (value IS NOT NULL), 0) / sum(records),
+            coalesce(bool_or({FORMULA.format(text="value")}), false)
         FROM ({lines})
     """).fetchall()
-    different, given = found[0]
-    return int(different), float(given)
+    different, given, formula = found[0]
+    return int(different), float(given), bool(formula)

@@ -1,6 +1,7 @@
 """What is published, read as a user of the files reads it: spread evenly over what a cell covers.
 
-Whole numbers lie evenly on the whole numbers of a range, decimals evenly between its bounds, and each
+Whole numbers lie evenly on the whole numbers of a range, fixed numbers and dates likewise on those of their
+scale and precision, decimals evenly between its bounds, and each
 category of a set is as likely as the others. Half of the records are missing where a cell covers numbers
 and missing (as in `tasks.learning.cell_numbers.spread_features`). Values that occur in the input and are
 not published, those between the bounds, play no part.
@@ -13,13 +14,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from tasks.domain import Domain
+from tasks.domain import Domain, Precision
 from tasks.partitions.regions import CategoricalRegions, NumericRegions, Regions
 from tasks.utility.binned import Binned
 
 Numbers = npt.NDArray[np.float64]
 
 CELLS_PER_BLOCK = 2**20  # 8 MB of shares
+DAYS: dict[Precision, float] = {"day": 1.0, "month": 30.436875, "quarter": 91.310625, "year": 365.2425}
 NARROWEST = 1e-300  # stands for a width of 0, by which nothing can be divided
 
 
@@ -129,10 +131,14 @@ def _ends(region: NumericRegions) -> tuple[Numbers, Numbers]:
 
 
 def _unit(domain: Domain) -> float:
-    """Return how far two neighbouring whole numbers are apart, as positions; decimals have no neighbours."""
-    if domain.kind != "integer" or len(domain.values) < 2:  # noqa: PLR2004 - one value has none either
+    """Return how far two neighbouring numbers are apart, as positions; decimals have no neighbours.
+
+    Months, quarters and years are taken to be as long as they are on average.
+    """
+    if domain.kind == "decimal" or len(domain.values) < 2:  # noqa: PLR2004 - one value has none either
         return 0.0
-    return 1 / (int(domain.values[-1]) - int(domain.values[0]))
+    step = DAYS[domain.precision] if domain.kind == "date" else 1.0
+    return step / (int(domain.values[-1]) - int(domain.values[0]))
 
 
 def moments_before(into: Binned) -> Moments | None:
