@@ -2,6 +2,7 @@
 
 import csv
 import io
+from itertools import accumulate
 
 import pytest
 from hypothesis import given, settings
@@ -126,7 +127,8 @@ def test_what_is_written_as_csv_is_read_again(tmp_path_factory, rows):
     taxonomy = read_hierarchy(path)
     values = [value for value, *_ in rows]
     rooted = len({row[-1] for row in rows}) == 1
-    paths = [ancestors if rooted else [*ancestors, "*"] for _, *ancestors in rows]
+    root = next(name for name in accumulate("****", initial="*") if all(name not in row for row in rows))
+    paths = [ancestors if rooted else [*ancestors, root] for _, *ancestors in rows]
     assert taxonomy.paths(values) == paths
     codes = ancestor_codes(taxonomy.paths(values)).tolist()
     for own, own_codes in zip(paths, codes, strict=True):
@@ -190,3 +192,57 @@ def test_a_file_that_cannot_be_read(tmp_path):
     assert faults(tmp_path / "places.csv") == ["cannot be read (No such file or directory)"]
     (tmp_path / "places.csv").mkdir()
     assert faults(tmp_path / "places.csv") == ["cannot be read (Is a directory)"]
+
+
+def feature_faults(path):
+    """Return the faults of a file as the hierarchy of a feature; no value may be in them."""
+    with pytest.raises(ConfigurationError) as caught:
+        read_hierarchy(path, of_feature=True)
+    assert CANARY not in str(caught.value)
+    return [line.removeprefix("columns.hierarchies: places.csv: ") for line in str(caught.value).splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        pytest.param(f"250;250;{CANARY}\n250.1;250;{CANARY}\n", "1 row (number 1) has", id="value in group"),
+        pytest.param(f"250;{CANARY}\n250.1;250\n", "2 rows (numbers 1, 2) have", id="value and group"),
+        pytest.param(f"a;{CANARY};x\nb;y;{CANARY}\nc;z;x\n", "2 rows (numbers 1, 2) have", id="two levels"),
+        pytest.param(f"a;{CANARY};x\nb;y;{CANARY}\n", "2 rows (numbers 1, 2) have", id="apart"),
+        pytest.param(f"{CANARY};x\nb;x\nx;y\n", "3 rows (numbers 1, 2, 3) have", id="group of others"),
+        pytest.param("*;x;*\nb;x;*\n", "1 row (number 1) has", id="the root"),
+    ],
+)
+def test_a_name_of_a_feature_that_stands_for_different_values_is_refused(file, content, told):
+    assert feature_faults(file(content)) == [
+        f"{told} a name that stands for other values as well: rename one"
+    ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param("a;x;x;*\nb;x;x;*\nc;y;z;*\n", id="a group of a group of its own"),
+        pytest.param("a;a;a\nb;x;x\nc;x;x\n", id="a value by itself"),
+        pytest.param("a;x;*;*\nb;y;*;*\n", id="several roots"),
+        pytest.param("a;*\n", id="one value"),
+    ],
+)
+def test_a_name_of_a_feature_may_stand_for_the_same_values_again(file, content):
+    assert read_hierarchy(file(content), of_feature=True).ancestors_of["a"][-1]
+
+
+def test_faults_of_a_feature_are_those_of_any_hierarchy_too(file):
+    found = feature_faults(file(f"a;{CANARY};x\na;{CANARY};y\nb;;z\nc\nz;q;r\n"))
+    assert [line.partition(")")[0] for line in found] == [
+        "1 row (number 4",
+        "1 row (number 3",
+        "1 row (number 2",
+        "1 row (number 2",
+        "2 rows (numbers 3, 5",
+    ]
+
+
+def test_rows_with_unclear_names_are_named_up_to_ten(file):
+    (found,) = feature_faults(file("".join(f"v{row};g;h\n" for row in range(11)) + "g;x;h\n"))
+    assert found.startswith("12 rows (numbers 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, ...) have a name that stands")

@@ -8,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tasks.domain import Domain
-from tasks.partitions.cells import category_cell, format_number, numeric_cell
+from tasks.partitions.cells import category_cell, numeric_cell
+from tasks.partitions.numbers import number_texts
 from tasks.partitions.partition import Partition
+from tasks.tree import Tree
 
 Codes = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
@@ -58,7 +60,7 @@ class NumericRegions:
         """Return the text of every code that is a bound."""
         used = np.unique(np.concatenate([self.lower[self.present], self.upper[self.present]]))
         values = self.domain.values[used - int(self.domain.missing)]
-        return dict(zip(used.tolist(), map(format_number, values.tolist()), strict=True))
+        return dict(zip(used.tolist(), number_texts(values, self.domain), strict=True))
 
     def loss(self) -> npt.NDArray[np.float64]:
         """Return each class's share of the feature's range; 1 where it mixes numbers and missing."""
@@ -90,7 +92,7 @@ class NumericRegions:
 
     def bounds(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Return the values of the lower and the upper bounds."""
-        values = self.domain.values if len(self.domain.values) else np.zeros(1)
+        values = self.domain.values if len(self.domain.values) else np.zeros(1, self.domain.values.dtype)
         first = int(self.domain.missing)
         return values[np.maximum(self.lower - first, 0)], values[np.maximum(self.upper - first, 0)]
 
@@ -104,7 +106,7 @@ class CategoricalRegions:
     domain
         Of the feature.
     sets
-        The different sets, as ascending codes.
+        The different sets, as ascending codes. With a hierarchy each one is a group, or missing, or both.
     chosen : ndarray of shape (E,)
         Which set each class releases.
     """
@@ -126,7 +128,9 @@ class CategoricalRegions:
         return [cells[chosen] for chosen in self.chosen.tolist()]
 
     def values(self) -> list[list[str | None]]:
-        """Return the categories of each set, None for missing in the last place."""
+        """Return the categories of each set, or the name of its group; None for missing in the last place."""
+        if self.domain.tree is not None:
+            return [_group_name(self.domain.tree, codes, int(self.domain.missing)) for codes in self.sets]
         names: list[str | None] = [None] if self.domain.missing else []
         names += self.domain.values.tolist()
         return [
@@ -145,10 +149,21 @@ class CategoricalRegions:
 
     def merged(self, labels: npt.NDArray[np.intp]) -> "CategoricalRegions":
         """Return the regions of merged classes, given by the label of each class."""
+        if self.domain.tree is not None:
+            return grouped(self._bounds().merged(labels), self.domain.tree)
         different = np.unique(np.column_stack([labels, self.chosen]), axis=0).tolist()
         held = [(label, code) for label, chosen in different for code in self.sets[chosen]]
         classes, codes = np.unique(np.array(held, dtype=np.int64), axis=0).T
         return categorical_regions(self.domain, _sets_of(classes, codes))
+
+    def _bounds(self) -> NumericRegions:
+        """Return the lowest and the highest code of each class."""
+        first = int(self.domain.missing)
+        missing = np.array([first > codes[0] for codes in self.sets], dtype=np.bool_)
+        upper = np.array([codes[-1] for codes in self.sets], dtype=np.int32)
+        lower = np.array([codes[first > codes[0] :][:1] or (0,) for codes in self.sets], dtype=np.int32)
+        bounds = NumericRegions(self.domain, lower.ravel(), upper, upper >= first, missing)
+        return bounds.take(self.chosen)
 
 
 Regions = NumericRegions | CategoricalRegions
@@ -209,11 +224,17 @@ def _tight(codes: Codes, domains: Sequence[Domain], labels: npt.NDArray[np.int32
     order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
     return tuple(
-        _tight_range(codes[order, number], domain, starts)
-        if domain.numeric
+        _of_ranges(_tight_range(codes[order, number], domain, starts))
+        if domain.numeric or domain.tree is not None
         else _tight_sets(codes[:, number], domain, labels)
         for number, domain in enumerate(domains)
     )
+
+
+def _of_ranges(ranges: NumericRegions) -> Regions:
+    """Return ranges of codes as what is released: themselves, or the groups that hold them."""
+    tree = ranges.domain.tree
+    return ranges if tree is None else grouped(ranges, tree)
 
 
 def _tight_range(column: Codes, domain: Domain, starts: npt.NDArray[np.intp]) -> NumericRegions:
@@ -242,8 +263,8 @@ def _sets_of(classes: npt.NDArray[np.int64], codes: npt.NDArray[np.int64]) -> li
 def _boxes(domains: Sequence[Domain], partition: Partition) -> tuple[Regions, ...]:
     """Return the boxes that the cuts left."""
     return tuple(
-        _box_range(domain, partition.lower[:, number], partition.upper[:, number])
-        if domain.numeric
+        _of_ranges(_box_range(domain, partition.lower[:, number], partition.upper[:, number]))
+        if domain.numeric or domain.tree is not None
         else categorical_regions(
             domain,
             [
@@ -270,3 +291,43 @@ def categorical_regions(domain: Domain, sets: Sequence[tuple[int, ...]]) -> Cate
     numbers: dict[tuple[int, ...], int] = {}
     chosen = np.array([numbers.setdefault(codes, len(numbers)) for codes in sets], dtype=np.intp)
     return CategoricalRegions(domain, tuple(numbers), chosen)
+
+
+def grouped(ranges: NumericRegions, tree: Tree) -> CategoricalRegions:
+    """Return the regions of classes of a feature with a hierarchy: the smallest group that holds each range.
+
+    Parameters
+    ----------
+    ranges
+        Of codes of the feature.
+    tree
+        Its hierarchy.
+    """
+    domain, first = ranges.domain, int(ranges.domain.missing)
+    groups = np.full((len(ranges.lower), 3), -1)
+    groups[:, 2] = ranges.missing
+    lower, upper = (bound[ranges.present].astype(np.int64) - first for bound in (ranges.lower, ranges.upper))
+    groups[ranges.present, :2] = np.column_stack(tree.group(lower, upper))
+    different, chosen = np.unique(groups, axis=0, return_inverse=True)
+    sets = [
+        (0,) * missing + tuple(range(start + first, stop + first + 1) if start >= 0 else ())
+        for start, stop, missing in different.tolist()
+    ]
+    return CategoricalRegions(domain, tuple(sets), chosen)
+
+
+def _group_name(tree: Tree, codes: tuple[int, ...], first: int) -> list[str | None]:
+    """Return the name of the group with these codes, then None if missing is one of them."""
+    leaves = [code - first for code in codes if code >= first]
+    named: list[str | None] = [tree.label(leaves[0], leaves[-1])] if leaves else []
+    return [*named, None] if len(leaves) < len(codes) else named
+
+
+def named_groups(domain: Domain, tree: Tree, named: Sequence[Sequence[str | None]]) -> CategoricalRegions:
+    """Return the regions of classes from what `CategoricalRegions.values` returns of each one's set."""
+    groups, first = tree.named(), int(domain.missing)
+    sets = []
+    for names in named:
+        start, stop = groups[names[0]] if names[0] is not None else (0, -1)
+        sets.append((0,) * (None in names) + tuple(range(start + first, stop + first + 1)))
+    return categorical_regions(domain, sets)
