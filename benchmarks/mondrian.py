@@ -1,6 +1,7 @@
 """Measure Mondrian on a large table against a yardstick: `python benchmarks/mondrian.py`.
 
-Cuts at medians are measured against a yardstick, cuts by information gain against them. The yardstick is
+Cuts at medians are measured against a yardstick, cuts by information gain against them, and cuts where
+persons count, of two records each, against cuts where records do. The yardstick is
 what any implementation must do at least: find the lowest and the highest code of every column, once per
 level of the tree.
 """
@@ -16,7 +17,8 @@ from tables import correlated_integers
 
 from tasks.domain import Domain
 from tasks.partitions.mondrian import partition
-from tasks.partitions.requirements import KAnonymity
+from tasks.partitions.person_requirements import KPersons
+from tasks.partitions.requirements import KAnonymity, Of
 
 ROWS, COLUMNS, K, SEED, REPEATS = 1_000_000, 40, 40, 1, 3
 
@@ -34,6 +36,13 @@ def main() -> None:
     gain_seconds = median_seconds(
         lambda: partition(codes, domains, classes, KAnonymity(K), "strict", "infogain")
     )
+    persons = np.random.default_rng(SEED).permutation(np.arange(ROWS, dtype=np.int32) // 2)
+    values = int(classes.max()) + 1
+    places = np.column_stack([classes, np.full_like(classes, values)])
+    everybody = Of("persons", values, values + 1, KPersons(K))
+    person_seconds = median_seconds(
+        lambda: partition(codes, domains, places, everybody, "strict", persons=persons)
+    )
     classes_made = len(partition(codes, domains, classes, KAnonymity(K), "strict").lower)
     levels = math.ceil(math.log2(classes_made))
     columns = np.ascontiguousarray(codes.T)
@@ -43,6 +52,7 @@ def main() -> None:
     print(f"seconds {seconds:.2f} (median of {REPEATS})")
     print(f"peak memory {peak:.0f} MB ({before:.0f} MB before the first run)")
     print(f"by information gain {gain_seconds:.2f} s, ratio to medians {gain_seconds / seconds:.1f}")
+    print(f"where persons count {person_seconds:.2f} s, ratio to medians {person_seconds / seconds:.1f}")
     print(f"yardstick {yardstick:.2f} s, ratio {seconds / yardstick:.1f}")
 
 

@@ -37,8 +37,9 @@ def arrange_lines(store: Path, config: Config) -> list[int]:
     per_class = config.privacy.enforcement == "delta_selectivity"
     with open_store(store) as connection:
         fragments = zip(read_fragments(connection), read_sensitive(connection), strict=True)
+        persons = config.columns.entity is not None
         return [
-            _write_lines(connection, number, len(features), sensitive, per_class=per_class)
+            _write_lines(connection, number, len(features), sensitive, per_class=per_class, persons=persons)
             for number, (features, sensitive) in enumerate(fragments, 1)
         ]
 
@@ -50,11 +51,15 @@ def _write_lines(
     sensitive: list[str],
     *,
     per_class: bool,
+    persons: bool,
 ) -> int:
     """Make the table `published_<fragment>`: each line's equivalence class, values and records."""
     held = (PER_CLASS if per_class else PER_RECORD).format(fragment=number)
-    if sensitive:
+    if persons:
+        _count_published(connection, number, sensitive)
+    elif sensitive:
         _count_together(connection, number, sensitive)
+    if persons or sensitive:
         held = f"FROM together_{number}"
     cells = ", ".join(f"nullif(f{index}, '') NULLS FIRST" for index in range(1, features + 1))
     values = [*_values(sensitive), "class_value"]
@@ -91,6 +96,23 @@ def _count_together(connection: duckdb.DuckDBPyConnection, number: int, sensitiv
     ).fetchall()
     for (ec,) in changed:
         _change_class(connection, number, int(ec), _values(sensitive))
+
+
+def _count_published(connection: duckdb.DuckDBPyConnection, number: int, sensitive: list[str]) -> None:
+    """Make the table `together_<fragment>` of records whose published class values are stored."""
+    names = "".join(
+        f"source.{quoted(name)} AS {value}, "
+        for name, value in zip(sensitive, _values(sensitive), strict=True)
+    )
+    connection.execute(
+        f"""
+        CREATE OR REPLACE TABLE together_{number} AS
+        SELECT members.fragment_{number} AS ec, {names}
+               (?::VARCHAR[])[published.fragment_{number} + 1] AS class_value, count(*) AS records
+        FROM source POSITIONAL JOIN members POSITIONAL JOIN published_classes AS published GROUP BY ALL
+        """,
+        [read_class_domain(connection).values.tolist()],
+    )
 
 
 def _change_class(connection: duckdb.DuckDBPyConnection, number: int, ec: int, values: list[str]) -> None:

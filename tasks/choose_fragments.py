@@ -11,10 +11,12 @@ from tasks.config import Config, Learner
 from tasks.errors import InfeasibleError
 from tasks.joins.safe_joins import promise_holds
 from tasks.learning.learners import ready_learners
+from tasks.persons.credit import Codes
+from tasks.persons.stored import read_persons
 from tasks.steps import progress, step
 from tasks.store import open_store
 from tasks.tables import read_codes, read_domains
-from tasks.trials.held_out import Codes, Held, folds, sample
+from tasks.trials.held_out import Held, folds, sample
 from tasks.trials.limits import beyond_limits
 from tasks.trials.number_trials import Attempt, Candidate, best_number, try_numbers
 from tasks.trials.trial import Trial, prepare_trial, sampled, trial_folder, try_release
@@ -67,7 +69,9 @@ def _tried(whole: Path, config: Config, folder: Path, end: float) -> list[Candid
     with open_store(whole) as connection:
         features, of_class = read_domains(connection)
         classes = read_codes(connection, [of_class])[:, 0]
-    parts = [_fewer_tested(held, classes, config.run.seed) for held in folds(classes, FOLDS, config.run.seed)]
+        persons = read_persons(connection, config)
+    seed = config.run.seed
+    parts = [_fewer_tested(held, classes, seed) for held in folds(classes, FOLDS, seed, persons)]
     most = min(config.fragmentation.max_fragments, len(features))
     learners = LEARNERS if config.fragmentation.objective == "f_measure" else ()
     prepare = cache(lambda fold: prepare_trial(whole, config, parts[fold], folder / f"fold_{fold}"))

@@ -14,8 +14,10 @@ import numpy.typing as npt
 from tasks.config import Config
 from tasks.domain import Domain
 from tasks.partitions.anonymize import divide
+from tasks.partitions.one_segment import Part
 from tasks.partitions.partition import Partition
 from tasks.partitions.protection import Protection, read_protection
+from tasks.persons.stored import read_persons
 from tasks.steps import step
 from tasks.store import open_store, quoted
 from tasks.tables import read_domains, read_fragments, read_sensitive, read_sensitive_domains
@@ -88,10 +90,19 @@ def anonymize_chunks(store: Path, batch: Batch, config: Config) -> Path:
         beside = set(read_sensitive(connection)[batch.fragment - 1])
         sensitive = [domain for domain in read_sensitive_domains(connection) if domain.name in beside]
         protection, places = read_protection(connection, config, [class_domain, *sensitive])
+        persons = read_persons(connection, config)
         segments, records, codes = _rows(connection, batch, domains)
     ends = np.flatnonzero(np.diff(segments, append=-1)) + 1
     chunks = [slice(start, end) for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)]
-    parts = [_divided(codes[rows], domains, places[records[rows]], protection, config) for rows in chunks]
+    parts = [
+        _divided(
+            Part(codes[rows], domains, places[records[rows]], protection.wanted),
+            None if persons is None else persons[records[rows]],
+            protection,
+            config,
+        )
+        for rows in chunks
+    ]
     path = store.parent / f"chunks_{batch.fragment}_{batch.first}.npz"
     _write(path, Chunked(records, _joined(parts)))
     return path
@@ -112,14 +123,12 @@ def _rows(
     return np.asarray(rows["segment"]), np.asarray(rows["record"]), codes
 
 
-def _divided(
-    codes: Codes, domains: Sequence[Domain], places: Codes, protection: Protection, config: Config
-) -> Partition:
-    requirement = protection.wanted
+def _divided(chunk: Part, persons: Codes | None, protection: Protection, config: Config) -> Partition:
     if config.privacy.protects_values and config.fragments > 1:
-        requirement = protection.of_chunk(np.bincount(places.ravel(), minlength=len(protection.overall)))
-    partition = divide(codes, domains, places, requirement, config.anonymization, config.run.seed)
-    return _within(partition, codes)
+        counts = np.bincount(chunk.places.ravel(), minlength=len(protection.overall))
+        chunk = chunk._replace(requirement=protection.of_chunk(counts))
+    partition = divide(*chunk, config.anonymization, config.run.seed, persons)
+    return _within(partition, chunk.codes)
 
 
 def _within(partition: Partition, codes: Codes) -> Partition:

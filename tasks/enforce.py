@@ -14,6 +14,8 @@ from tasks.enforcement.within_segments import Present, enforce_within_segments
 from tasks.errors import InfeasibleError
 from tasks.partitions.anonymize import Anonymized
 from tasks.partitions.protection import Protection, read_protection
+from tasks.persons.coarsen_persons import coarsen_persons
+from tasks.persons.count_persons import change_for_persons, count_persons, read_records
 from tasks.released import write_released
 from tasks.steps import step
 from tasks.store import open_store, write_table
@@ -40,7 +42,8 @@ def enforce_non_reconstructibility(store: Path, config: Config) -> list[int]:
             _coarsen(connection, config)
             changed = [0] * config.fragments
         else:
-            changed = _change(connection, config)
+            change = _change if config.columns.entity is None else change_for_persons
+            changed = change(connection, config)
         write_table(
             connection,
             "changes",
@@ -58,7 +61,9 @@ def _coarsen(connection: duckdb.DuckDBPyConnection, config: Config) -> None:
         for number, features in enumerate(read_fragments(connection), 1)
     ]
     k, guarantee = config.privacy.k, config.privacy.guarantee
-    if config.join_scope == "segments":
+    if config.columns.entity is not None:
+        labels = coarsen_persons(read_records(connection), regions, k, guarantee)
+    elif config.join_scope == "segments":
         present = [_present(connection, number) for number in range(1, len(counts) + 1)]
         labels = coarsen_within_segments(counts, regions, present, k, guarantee)
     else:
@@ -70,6 +75,8 @@ def _coarsen(connection: duckdb.DuckDBPyConnection, config: Config) -> None:
     ]
     fragments = zip(members, merged_counts(counts, labels), merged_regions(regions, labels), strict=True)
     write_released(connection, [Anonymized(*fragment) for fragment in fragments], class_domain)
+    if config.columns.entity is not None:
+        count_persons(connection, config)
 
 
 def _change(connection: duckdb.DuckDBPyConnection, config: Config) -> list[int]:

@@ -8,6 +8,7 @@ from tasks.config import Config
 from tasks.measures import discernibility
 from tasks.partitions.anonymize import divide, feature_loss, generalise
 from tasks.partitions.protection import read_protection
+from tasks.persons.stored import read_persons
 from tasks.steps import step
 from tasks.store import open_store, write_table
 from tasks.tables import read_codes, read_domains, read_sensitive_domains, write_feature_loss
@@ -21,7 +22,10 @@ def measure_baseline(store: Path, config: Config) -> int:
         protected = [class_domain, *read_sensitive_domains(connection)]
         protection, places = read_protection(connection, config, protected)
         codes = read_codes(connection, domains)
-        partition = divide(codes, domains, places, protection.wanted, config.anonymization, config.run.seed)
+        persons = read_persons(connection, config)
+        partition = divide(
+            codes, domains, places, protection.wanted, config.anonymization, config.run.seed, persons
+        )
         classes = read_codes(connection, [class_domain])[:, 0]
         bounds = config.anonymization.bounds
         whole = generalise(codes, domains, classes, class_domain.size, partition, bounds)

@@ -23,6 +23,7 @@ from tasks.partitions.gains import Block, Nodes, Sizes, Table, best_cuts, may_be
 from tasks.partitions.one_segment import Part, one_segment_suffices
 from tasks.partitions.protection import read_protection
 from tasks.partitions.requirements import Requirement, refuse_unreachable
+from tasks.persons.stored import renumber_persons
 from tasks.steps import step
 from tasks.store import open_store, write_table
 from tasks.tables import (
@@ -170,15 +171,18 @@ def _parts(block: Block, nodes: Nodes, places: Ints) -> list[Block]:
 def segment_records(store: Path, config: Config) -> list[Batch]:
     """Store the segment of each record; return which chunks to anonymize together.
 
-    Segments serve l and t; without them, or with one fragment, there is one segment. By default there
-    also is only one where fragments lose little more in it than the table without fragments.
+    Segments serve l and t; without them, with one fragment, or where persons count, whose records may lie
+    in several, there is one segment. By default there also is only one where fragments lose little more in
+    it than the table without fragments.
     """
     with open_store(store) as connection:
         domains, class_domain = read_domains(connection)
         protected = [class_domain, *read_sensitive_domains(connection)]
         protection, places = read_protection(connection, config, protected)
         segments = np.zeros(len(places), dtype=np.int32)
-        if config.privacy.protects_values and config.fragments > 1:
+        if config.columns.entity is not None:
+            renumber_persons(connection, config.run.seed)
+        elif config.privacy.protects_values and config.fragments > 1:
             whole = Part(read_codes(connection, domains), domains, places, protection.wanted)
             segments = _segments(connection, config, whole)
         write_table(connection, "segments", {"segment": segments})

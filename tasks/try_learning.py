@@ -8,6 +8,7 @@ import duckdb
 
 from tasks.config import Config
 from tasks.errors import InfeasibleError
+from tasks.persons.stored import read_persons
 from tasks.steps import progress, step
 from tasks.store import open_store
 from tasks.tables import read_class_domain, read_codes
@@ -72,7 +73,8 @@ def _learnt(store: Path, config: Config, folder: Path) -> tuple[list[Learnt], in
     """Return what is learnt from the records of a store, and how many of them were kept out."""
     with open_store(store) as connection:
         classes = read_codes(connection, [read_class_domain(connection)])[:, 0]
-    held = held_out(classes, config.evaluation.test_share, config.run.seed)
+        persons = read_persons(connection, config)
+    held = held_out(classes, config.evaluation.test_share, config.run.seed, persons)
     prepared = prepare_trial(store, config, held, folder / "training")
     learnt = [*_of_trial("fragmented", store, prepared, config, held)]
     progress(1 / 3)

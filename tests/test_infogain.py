@@ -15,7 +15,7 @@ from test_mondrian import at_least, boxes, groups, modes, one_column, protected_
 from tasks.config import Anonymization
 from tasks.domain import Domain
 from tasks.errors import InfeasibleError
-from tasks.partitions import cuts, gain_cuts
+from tasks.partitions import blocks, gain_cuts
 from tasks.partitions.anonymize import divide
 from tasks.partitions.mondrian import partition
 from tasks.partitions.requirements import DistinctDiversity, KAnonymity
@@ -168,7 +168,7 @@ def test_leaves_do_not_depend_on_how_much_is_looked_at_together(limits, monkeypa
     assert max(domain.size for domain in table.domains) <= 255
     expected = partition(table.codes, table.domains, codes, requirement, "strict", "infogain")
     for name, value in limits.items():
-        monkeypatch.setattr(cuts if hasattr(cuts, name) else gain_cuts, name, value)
+        monkeypatch.setattr(blocks if hasattr(blocks, name) else gain_cuts, name, value)
     found = partition(table.codes, table.domains, codes, requirement, "strict", "infogain")
     assert len(groups(expected)) > 20
     assert list(zip(groups(found), boxes(found), strict=True)) == leaves_of(expected)
@@ -179,7 +179,7 @@ def test_big_nodes_are_cut_between_bins_of_many_values(missing, monkeypatch):
     values = [*[None] * 400 * missing, *range(2000 - 400 * missing)]
     table = classed(values, [0] * 1000 + [1] * 1000)
     assert [len(group) for group in groups(run(table, 700))] == [1000, 1000]
-    monkeypatch.setattr(cuts, "BLOCK_CELLS", 1)
+    monkeypatch.setattr(blocks, "BLOCK_CELLS", 1)
     found = run(table, 700)
     (below, above) = map(len, groups(found))
     assert 0 < abs(below - 1000) < 8

@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 
 from tasks.domain import Domain
 from tasks.errors import InfeasibleError
-from tasks.partitions import cuts
+from tasks.partitions import blocks, cuts
 from tasks.partitions.closeness import Hierarchy
 from tasks.partitions.mondrian import partition
 from tasks.partitions.requirements import (
@@ -251,7 +251,7 @@ def wide_table():
 )
 def test_leaves_do_not_depend_on_how_much_is_looked_at_together(limits, monkeypatch):
     for name, value in limits.items():
-        monkeypatch.setattr(cuts, name, value)
+        monkeypatch.setattr(blocks if hasattr(blocks, name) else cuts, name, value)
     table, codes, requirement, holds = wide_table()
     found = partition(table.codes, table.domains, codes, requirement, "strict")
     expected = oracles.strict_mondrian(table.codes, table.domains, holds)

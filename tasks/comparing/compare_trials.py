@@ -8,6 +8,7 @@ from tasks.comparing.compare import FAILED, References, Tried, Variant, varied
 from tasks.config import Config, Learner
 from tasks.errors import ConfigurationError, InfeasibleError, StepError
 from tasks.joins.safe_joins import promise_holds
+from tasks.persons.stored import read_persons
 from tasks.steps import Step, step
 from tasks.store import open_store
 from tasks.tables import read_class_domain, read_codes
@@ -48,9 +49,11 @@ def keep_records_out(store: Path, config: Config, most: int | None) -> Kept:
     """
     with open_store(store) as connection:
         classes = read_codes(connection, [read_class_domain(connection)])[:, 0]
+        persons = read_persons(connection, config)
     seed = config.run.seed
-    rows = sample(classes, most or len(classes), seed)
-    among = held_out(classes[rows], config.evaluation.test_share, seed)
+    rows = sample(classes, most or len(classes), seed, persons)
+    persons = None if persons is None else persons[rows]
+    among = held_out(classes[rows], config.evaluation.test_share, seed, persons)
     if not len(among.test):
         raise InfeasibleError(f"the table has {len(rows)} records: too few to keep any out for testing")
     held = Held(rows[among.train], rows[among.test])

@@ -13,8 +13,9 @@ from tasks.enforcement.selectivity import smallest_eta
 from tasks.errors import InfeasibleError
 from tasks.joins.class_join import Booleans, Counts, Distinct, intersections, smallest_records
 from tasks.joins.violating_joins import witnesses
+from tasks.persons.stored import read_person_counts
 from tasks.store import open_store
-from tasks.tables import read_class_counts
+from tasks.tables import read_class_counts, read_class_domain
 
 
 def joins_are_safe(counts: Sequence[Counts], k: int, guarantee: Guarantee) -> bool:
@@ -57,7 +58,7 @@ def promise_holds(store: Path, config: Config) -> bool | None:
         Of the release.
     """
     with open_store(store) as connection:
-        after = read_class_counts(connection, "after")
+        after = _counted(connection, config)
         try:
             if config.fragments == 1:
                 return True
@@ -67,6 +68,12 @@ def promise_holds(store: Path, config: Config) -> bool | None:
             return all(joins_are_safe(part, config.privacy.k, config.privacy.guarantee) for part in parts)
         except InfeasibleError:
             return None
+
+
+def _counted(connection: duckdb.DuckDBPyConnection, config: Config) -> tuple[Counts, ...]:
+    if config.columns.entity is None:
+        return read_class_counts(connection, "after")
+    return read_person_counts(connection, read_class_domain(connection))
 
 
 def _segments(

@@ -1,6 +1,7 @@
 """How records become equivalence classes: by an algorithm that can be another one, then generalised."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ from tasks.domain import Domain
 from tasks.measures import information_loss
 from tasks.partitions import mondrian
 from tasks.partitions.partition import Partition
+from tasks.partitions.person_counts import first_seen
 from tasks.partitions.regions import Regions, regions
 from tasks.partitions.requirements import Requirement
 
@@ -28,8 +30,12 @@ class Algorithm(Protocol):
         requirement: Requirement,
         mode: Literal["strict", "relaxed"],
         split: Literal["median", "infogain"],
+        persons: Codes | None,
     ) -> Partition:
-        """Divide the rows into equivalence classes that satisfy the requirement."""
+        """Divide the rows into equivalence classes that satisfy the requirement.
+
+        With persons, it is asked how many of them have a value; see `tasks.partitions.mondrian.partition`.
+        """
         ...
 
 
@@ -61,6 +67,7 @@ def divide(  # noqa: PLR0917 - what an algorithm needs, in its order
     requirement: Requirement,
     settings: Anonymization,
     seed: int,
+    persons: Codes | None = None,
 ) -> Partition:
     """Divide records into equivalence classes (ECs).
 
@@ -77,17 +84,20 @@ def divide(  # noqa: PLR0917 - what an algorithm needs, in its order
         The algorithm and its options.
     seed
         Of the order in which relaxed cuts divide records with equal values.
+    persons : ndarray of shape (n,), optional
+        Whom each record is of, where persons count.
 
     Raises
     ------
     InfeasibleError
         If the records as a whole do not satisfy the requirement.
     """
-    algorithm = ALGORITHMS[settings.algorithm]
+    algorithm = partial(ALGORITHMS[settings.algorithm], mode=settings.mode, split=settings.split)
     if settings.mode == "strict":
-        return algorithm(codes, domains, places, requirement, settings.mode, settings.split)
-    order = _forgotten_order(codes, places, seed)
-    partition = algorithm(codes[order], domains, places[order], requirement, settings.mode, settings.split)
+        return algorithm(codes, domains, places, requirement, persons=persons)
+    order = _forgotten_order(codes, places, seed, persons)
+    renumbered = None if persons is None else first_seen(persons[order])
+    partition = algorithm(codes[order], domains, places[order], requirement, persons=renumbered)
     return partition._replace(labels=partition.labels[np.argsort(order)])
 
 
@@ -121,12 +131,13 @@ def generalise(  # noqa: PLR0917 - the records, their partition, and how it is r
     return Anonymized(labels, counts.reshape(-1, class_values).astype(np.int64), released)
 
 
-def _forgotten_order(codes: Codes, places: Codes, seed: int) -> npt.NDArray[np.intp]:
+def _forgotten_order(codes: Codes, places: Codes, seed: int, persons: Codes | None) -> npt.NDArray[np.intp]:
     """Return an order of the records that tells nothing of the input's: sorted by content, then shuffled.
 
     A relaxed cut divides equal values by the order of records, which must not be that of the file.
     """
-    by_content = np.lexsort((*places.T.reshape(-1, len(places)), *codes.T))
+    alike = () if persons is None else (persons,)
+    by_content = np.lexsort((*alike, *places.T.reshape(-1, len(places)), *codes.T))
     return by_content[np.random.default_rng(seed).permutation(len(by_content))]
 
 

@@ -9,9 +9,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tasks.partitions.cuts import Block, Cuts, Flags, Ints, Table, median_cuts, no_cuts, sample_of
+from tasks.partitions.blocks import (
+    Block,
+    Cuts,
+    Flags,
+    Ints,
+    Narrow,
+    Sample,
+    Table,
+    no_cuts,
+    sample_of,
+    with_runs,
+)
+from tasks.partitions.cuts import median_cuts
 from tasks.partitions.gain_places import Places, Scale, places_of
 from tasks.partitions.gains import TRIED_CELLS, by_gain
+from tasks.partitions.person_counts import extremes
 
 
 class _Chosen(NamedTuple):
@@ -56,6 +69,7 @@ def _some(block: Block, chosen: Flags) -> Block:
 def _best_cuts(scale: Scale, table: Table, block: Block) -> Cuts:
     cuts = no_cuts(len(block.nodes.sizes), table.class_values)
     places = places_of(scale, table, block)
+    block = with_runs(table, block)
     _try(table, block, cuts, _highest(scale, table, places))
     _try_others(scale, table, block, cuts, places)
     return cuts
@@ -117,8 +131,7 @@ def _sound(table: Table, block: Block, tried: _Chosen) -> Flags:
     cost = np.cumsum(rows + table.class_values)
     sound = np.zeros(len(nodes), dtype=np.bool_)
     for some in np.split(order, np.flatnonzero(np.diff(cost // TRIED_CELLS)) + 1):
-        left = _left_counts(table, block, _take(tried, some))
-        right = block.nodes.counts[tried.nodes[some]] - left
+        left, right = _side_counts(table, block, _take(tried, some))
         holds = table.requirement.holds(np.concatenate([left, right]))
         sound[some] = holds.reshape(2, -1).all(axis=0)
     return sound
@@ -129,19 +142,55 @@ def _is_new(cuts: _Chosen) -> Flags:
     return np.asarray((np.diff(cuts.nodes, prepend=-1) > 0) | (np.diff(cuts.features, prepend=-1) != 0))
 
 
-def _left_counts(table: Table, block: Block, cuts: _Chosen) -> Ints:
-    """Count all attributes' values left of some cuts, by node, feature and code; shape (cuts, values).
+def _side_counts(table: Table, block: Block, cuts: _Chosen) -> tuple[Ints, Ints]:
+    """Count what the requirement is asked about on both sides of some cuts, as `_left_counts` does."""
+    if block.runs:
+        return _person_counts(table, block, cuts)
+    left = _left_counts(table, block, cuts)
+    return left, block.nodes.counts[cuts.nodes] - left
 
-    The cuts of one node in one feature divide its rows into intervals, which are counted and summed up.
+
+def _person_counts(table: Table, block: Block, cuts: _Chosen) -> tuple[Ints, Ints]:
+    """Count the persons with each value: on the left by their lowest code, on the right by their highest."""
+    sample = _sample_of(block, cuts)
+    nodes = cuts.nodes[_is_new(cuts)]
+    left = np.zeros((len(cuts.nodes), table.class_values), dtype=np.int64)
+    right = left.copy()
+    for run in extremes(block.runs, nodes, sample.sizes, sample.shifts, sample.values):
+        left += _upto(table, cuts, run.owner, run.lowest, run.values)
+        held = np.bincount(
+            run.owner * table.class_values + run.values, minlength=len(nodes) * table.class_values
+        )
+        right += held.reshape(len(nodes), -1)[np.cumsum(_is_new(cuts)) - 1]
+        right -= _upto(table, cuts, run.owner, run.highest, run.values)
+    return left, right
+
+
+def _left_counts(table: Table, block: Block, cuts: _Chosen) -> Ints:
+    """Count all attributes' values left of some cuts, by node, feature and code; shape (cuts, values)."""
+    sample = _sample_of(block, cuts)
+    owner = np.repeat(np.arange(len(sample.sizes)), sample.sizes)
+    places = np.arange(len(owner)) + sample.shifts[owner]
+    return _upto(table, cuts, owner, sample.values, block.classes[:, places])
+
+
+def _sample_of(block: Block, cuts: _Chosen) -> Sample:
+    """Return the rows of each node and feature that some cuts are of."""
+    new = _is_new(cuts)
+    return sample_of(block, cuts.nodes[new], cuts.features[new])
+
+
+def _upto(table: Table, cuts: _Chosen, owner: Ints, codes: Narrow, values: Narrow) -> Ints:
+    """Count values by whether their code is at most that of each cut, shape (cuts, values).
+
+    The cuts of one node in one feature, which `owner` numbers, divide the codes into intervals, which are
+    counted and summed up.
     """
     new = _is_new(cuts)
     pair = np.cumsum(new) - 1
-    sample = sample_of(block, cuts.nodes[new], cuts.features[new])
-    owner = np.repeat(np.arange(len(sample.sizes)), sample.sizes)
-    beyond = np.searchsorted(pair * table.codes + cuts.codes, owner * table.codes + sample.values)
-    places = np.arange(len(owner)) + sample.shifts[owner]
-    cells = (beyond + owner) * table.class_values + block.classes[:, places]
-    intervals = len(pair) + len(sample.sizes)
+    beyond = np.searchsorted(pair * table.codes + cuts.codes, owner * table.codes + codes)
+    cells = (beyond + owner) * table.class_values + values
+    intervals = len(pair) + int(new.sum())
     counts = np.bincount(cells.ravel(), minlength=intervals * table.class_values)
     counts = counts.reshape(intervals, table.class_values)
     upto = np.vstack([np.zeros_like(counts[:1]), counts.cumsum(axis=0)])

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tasks.domain import Domain
 from tasks.mutual_information import discretise
-from tasks.partitions.cuts import Block, Ints, Narrow, Table, is_big
+from tasks.partitions.blocks import Block, Ints, Narrow, Table, is_big
 from tasks.partitions.gains import rounding, x_log_x
 
 Floats = npt.NDArray[np.float64]
@@ -75,8 +75,9 @@ def _binned(scale: Scale, table: Table, block: Block) -> Places:
     gains = np.full((len(block.codes), SLOTS), IMPOSSIBLE)
     keys = np.zeros(gains.shape, dtype=np.int64)
     base = block.classes[0].astype(np.int64) * SLOTS
-    for feature, (bins, last) in enumerate(zip(scale.bins, scale.last, strict=True)):
-        held = np.bincount(base + bins[block.codes[feature]], minlength=len(totals) * SLOTS)
+    for feature in range(len(block.codes)):
+        codes, bins, last = _bins_of(scale, table, block, feature)
+        held = np.bincount(base + bins[codes], minlength=len(totals) * SLOTS)
         held = held.reshape(-1, SLOTS)
         places = np.flatnonzero(held.any(axis=0))
         upto = held[:, places].cumsum(axis=1)
@@ -100,14 +101,37 @@ def _exact(scale: Scale, table: Table, block: Block) -> Places:
     at, base = np.arange(rows, dtype=narrow), (nodes * table.codes).astype(narrow)
     groups = (nodes * scale.class_values + block.classes[0]).astype(narrow)
     gains, keys = np.empty(block.codes.shape), np.empty(block.codes.shape, narrow)
-    for feature, codes in enumerate(block.codes):
-        keys[feature], order = _sorted(base + codes, at)
+    for feature in range(len(block.codes)):
+        keys[feature], order = _sorted(base + _cut_after(table, block, feature), at)
         _, by_group = _sorted(groups[order], at)
         moved = np.empty(rows)
         moved[by_group] = changes
         gains[feature] = moved.cumsum() + of_sides
         gains[feature, :-1][keys[feature, 1:] == keys[feature, :-1]] = IMPOSSIBLE
     return Places(nodes, gains, keys)
+
+
+def _bins_of(scale: Scale, table: Table, block: Block, feature: int) -> tuple[Narrow, Ints, Ints]:
+    """Return rows as codes, each code's bin and each bin's last code; children are bins in a hierarchy."""
+    if not _has_tree(table, feature):
+        return block.codes[feature], scale.bins[feature], scale.last[feature]
+    codes = _cut_after(table, block, feature)
+    held = np.bincount(codes) > 0
+    last = np.flatnonzero(held)
+    bins = (np.cumsum(held) - 1) * SLOTS // max(len(last), SLOTS)
+    return codes, bins, last[np.diff(bins[last], append=SLOTS) > 0]
+
+
+def _cut_after(table: Table, block: Block, feature: int) -> Narrow:
+    """Return the code after which each row may be cut from others: its own, or the last of its child."""
+    if table.trees is None or not _has_tree(table, feature):
+        return np.asarray(block.codes[feature])
+    features = np.full(len(block.nodes.sizes), feature)
+    return table.trees.by_children(features, block.nodes.sizes, block.codes[feature])[1]
+
+
+def _has_tree(table: Table, feature: int) -> bool:
+    return table.trees is not None and bool(table.trees.offsets[feature] >= 0)
 
 
 def _size_terms(f: Floats, table: Table, left: Ints, sizes: Ints) -> Floats:

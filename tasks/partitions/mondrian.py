@@ -16,23 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tasks.domain import Domain
-from tasks.partitions.cuts import (
-    Block,
-    Codes,
-    Cuts,
-    Ints,
-    Nodes,
-    Table,
-    is_big,
-    is_left,
-    median_cuts,
-    sample_of,
-)
+from tasks.partitions.blocks import Block, Codes, Cuts, Ints, Nodes, Table, is_big, is_left, sample_of
+from tasks.partitions.cuts import median_cuts
 from tasks.partitions.diversity import group_sizes
 from tasks.partitions.gain_cuts import gain_cuts
 from tasks.partitions.gain_places import scale_of
 from tasks.partitions.partition import Partition
+from tasks.partitions.person_counts import person_counts
 from tasks.partitions.requirements import Requirement, refuse_unreachable
+from tasks.partitions.trees import Trees
 
 STRIP = 256  # rows that stay in a core's cache while they are turned into columns
 
@@ -52,6 +44,7 @@ def partition(  # noqa: PLR0917 - what any algorithm is given, see `tasks.partit
     requirement: Requirement,
     mode: Literal["strict", "relaxed"],
     split: Literal["median", "infogain"] = "median",
+    persons: npt.NDArray[np.int32] | None = None,
 ) -> Partition:
     """Divide the rows into equivalence classes (ECs) by Mondrian's cuts.
 
@@ -74,6 +67,10 @@ def partition(  # noqa: PLR0917 - what any algorithm is given, see `tasks.partit
         "median": at the median of the widest feature that can be cut there. "infogain": where the
         information gain on the class is highest, and at medians where no allowed cut has a gain; cuts by gain
         keep rows that tie together in either mode.
+    persons : ndarray of shape (rows,), optional
+        Whom each row is of, where persons count. The requirement is then asked about how many persons have
+        each code on a side of a cut, who count once with each that they have; it must hold for higher counts
+        where it holds for lower ones. Rows that tie are parted in the order of these numbers.
 
     Returns
     -------
@@ -86,11 +83,15 @@ def partition(  # noqa: PLR0917 - what any algorithm is given, see `tasks.partit
         If the whole table does not satisfy the requirement.
     """
     attributes = classes.reshape(len(classes), -1)
+    if persons is not None:
+        order = np.lexsort((attributes[:, 0], persons))
+        codes, attributes, persons = codes[order], attributes[order], persons[order]
     counts = np.bincount(attributes.ravel(), minlength=1)[None, :]
-    refuse_unreachable(requirement, counts[0])
+    counted = counts[0] if persons is None else person_counts(persons, attributes.T, counts.shape[1])
+    refuse_unreachable(requirement, counted)
     if len(classes) < 2 * requirement.minimum_size:
         return _uncut(len(classes), domains)
-    table = _table(domains, counts.shape[1], requirement, strict=mode == "strict")
+    table = _table(domains, counts.shape[1], requirement, persons, strict=mode == "strict")
     cuts_of: CutsOf = partial(median_cuts, table)
     if split == "infogain":
         cuts_of = partial(gain_cuts, scale_of(codes, domains, attributes[:, 0]), table)
@@ -102,7 +103,8 @@ def partition(  # noqa: PLR0917 - what any algorithm is given, see `tasks.partit
             grown = list(pool.map(partial(_grow, table, cuts_of, first), blocks))
             leaves.extend(leaf for done, _ in grown for leaf in done)
             blocks = [block for _, parts in grown for block in parts]
-    return _numbered(first, leaves)
+    numbered = _numbered(first, leaves)
+    return numbered if persons is None else numbered._replace(labels=numbered.labels[np.argsort(order)])
 
 
 def _uncut(rows: int, domains: Sequence[Domain]) -> Partition:
@@ -110,7 +112,14 @@ def _uncut(rows: int, domains: Sequence[Domain]) -> Partition:
     return Partition(np.zeros(rows, dtype=np.int32), np.zeros_like(upper), upper)
 
 
-def _table(domains: Sequence[Domain], class_values: int, requirement: Requirement, *, strict: bool) -> Table:
+def _table(
+    domains: Sequence[Domain],
+    class_values: int,
+    requirement: Requirement,
+    persons: Codes | None,
+    *,
+    strict: bool,
+) -> Table:
     sizes = np.array([domain.size for domain in domains], dtype=np.int64)
     positions = [domain.positions if domain.numeric else np.arange(domain.size) for domain in domains]
     return Table(
@@ -122,6 +131,8 @@ def _table(domains: Sequence[Domain], class_values: int, requirement: Requiremen
         class_values=class_values,
         requirement=requirement,
         strict=strict,
+        persons=persons,
+        trees=Trees.of(domains),
     )
 
 

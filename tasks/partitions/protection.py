@@ -1,7 +1,8 @@
 """What a release protects: k of the records, l and t of the class and the sensitive attributes.
 
 Counts are wide here: first how often each class value occurs, then, attribute after attribute, how
-often each sensitive value does. A record counts once in each attribute's range.
+often each sensitive value does. A record counts once in each attribute's range. Where persons count, not
+records, the last value is one that everybody has.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,9 +14,11 @@ import numpy.typing as npt
 
 from tasks.config import Config, Privacy
 from tasks.domain import Domain
+from tasks.hierarchies import read_ancestors
 from tasks.loading.hierarchy import ancestor_codes
 from tasks.partitions.closeness import Ground, Hierarchy
 from tasks.partitions.diversity import Counts, entropy_level, recursive_level
+from tasks.partitions.person_requirements import AllBorne, BorneValues, KPersons
 from tasks.partitions.requirements import (
     All,
     AllValues,
@@ -28,7 +31,6 @@ from tasks.partitions.requirements import (
     TCloseness,
 )
 from tasks.store import quoted
-from tasks.tables import read_ancestors
 
 ALMOST = 1e-9  # what a level may lack to count as reached
 
@@ -73,6 +75,8 @@ class Protection(NamedTuple):
         The class, then the sensitive attributes of the fragment.
     overall : ndarray of shape (wide,)
         Counts of all records.
+    persons
+        Whether persons count.
     """
 
     privacy: Privacy
@@ -80,6 +84,7 @@ class Protection(NamedTuple):
     complete: bool
     attributes: tuple[Attribute, ...]
     overall: Counts
+    persons: bool = False
 
     @property
     def wanted(self) -> All:
@@ -106,6 +111,8 @@ class Protection(NamedTuple):
         k: Requirement = KAnonymity(self.privacy.k)
         if len(self.attributes) > 1:
             k = Of(of_class.name, of_class.start, of_class.stop, k)
+        if self.persons:
+            k = Of(of_class.name, len(self.overall) - 1, len(self.overall), KPersons(self.privacy.k))
         closeness = [] if self.privacy.t is None else list(self._closeness(self.privacy.t))
         return All((k, *levels, *closeness))
 
@@ -118,13 +125,14 @@ class Protection(NamedTuple):
             return _of(attribute, RecursiveDiversity(c, int(l)))
         if self.privacy.l_model == "entropy":
             return _of(attribute, EntropyDiversity(l))
-        return _of(attribute, DistinctDiversity(int(l)))
+        return _of(attribute, BorneValues(int(l)) if self.persons else DistinctDiversity(int(l)))
 
     def _own_levels(self, counts: Counts) -> Iterator[Requirement]:
         """Return what a segment's own diversity asks of its classes."""
         l, c = self.privacy.l, self.privacy.c  # noqa: E741
         if self.complete:
-            yield AllValues(tuple(np.flatnonzero(counts).tolist()))
+            held = tuple(np.flatnonzero(counts).tolist())
+            yield AllBorne(held) if self.persons else AllValues(held)
         if l is None:
             return
         if c is not None:
@@ -181,12 +189,16 @@ def read_protection(
         attribute.places[np.asarray(codes[domain.name])]
         for attribute, domain in zip(attributes, protected, strict=True)
     ]
+    persons = config.columns.entity is not None
+    if persons:
+        columns.append(np.full_like(columns[0], end))
+        end += 1
     places = columns[0] if len(columns) == 1 else np.column_stack(columns)
     overall = np.bincount(places.ravel(), minlength=end).astype(np.int64)
     exact = config.segmentation.level == "exact"
     distinct = config.privacy.l is not None and config.privacy.l_model == "distinct"
     complete = distinct or bool(config.columns.sensitive)
-    return Protection(config.privacy, exact, complete, tuple(attributes), overall), places
+    return Protection(config.privacy, exact, complete, tuple(attributes), overall, persons), places
 
 
 def _attribute(

@@ -41,6 +41,8 @@ def take_records(store: Path, rows: npt.NDArray[np.intp], folder: Path) -> Path:
         _choose(connection, rows)
         _take(connection, "source")
         _take(connection, "codes")
+        if connection.execute("FROM duckdb_tables() WHERE table_name = 'persons'").fetchall():
+            _take(connection, "persons")
         connection.execute("CREATE TABLE columns AS SELECT * FROM whole.columns")
         connection.execute("CREATE TABLE hierarchies AS SELECT * FROM whole.hierarchies")
         connection.execute("DETACH whole")
@@ -80,20 +82,24 @@ def _rank(connection: duckdb.DuckDBPyConnection, domains: Sequence[Domain]) -> l
         occurs = np.zeros(domain.size, dtype=bool)
         occurs[codes[domain.name]] = True
         ranks[domain.name] = (np.cumsum(occurs, dtype=np.int32) - 1)[codes[domain.name]]
-        values = domain.values[occurs[domain.missing :]]
-        own.append(replace(domain, values=values, missing=domain.missing and bool(occurs[0])))
+        kept = occurs[domain.missing :]
+        tree = domain.tree.take(kept) if domain.tree is not None and kept.any() else None
+        missing = domain.missing and bool(occurs[0])
+        own.append(replace(domain, values=domain.values[kept], missing=missing, tree=tree))
     write_table(connection, "codes", ranks)
     return own
 
 
 def _describe(connection: duckdb.DuckDBPyConnection, domains: Sequence[Domain]) -> None:
-    told = connection.execute(
-        "SELECT * EXCLUDE (distinct_values, missing) FROM columns ORDER BY position"
-    ).fetchnumpy()
-    columns = {name: np.asarray(held) for name, held in told.items()}
     sizes = [len(domain.values) for domain in domains]
     missing = [domain.missing for domain in domains]
-    write_table(connection, "columns", {**columns, "distinct_values": sizes, "missing": missing})
+    write_table(connection, "own", {"distinct_values": sizes, "missing": missing})
+    connection.execute("""
+        CREATE OR REPLACE TABLE columns AS
+        SELECT columns.* REPLACE (own.distinct_values AS distinct_values, own.missing AS missing)
+        FROM columns POSITIONAL JOIN own
+    """)
+    connection.execute("DROP TABLE own")
 
 
 def _forget_hierarchies(connection: duckdb.DuckDBPyConnection) -> None:

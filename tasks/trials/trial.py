@@ -21,6 +21,7 @@ from tasks.errors import InfeasibleError
 from tasks.fragment import fragment_features
 from tasks.merge import merge_chunks
 from tasks.mutual_information import measure_mutual_information
+from tasks.persons.stored import read_persons
 from tasks.segment import segment_records
 from tasks.steps import Step
 from tasks.store import open_store
@@ -76,9 +77,10 @@ def sampled(store: Path, config: Config, folder: Path) -> tuple[Path, int]:
     """
     with open_store(store) as connection:
         classes = read_codes(connection, [read_class_domain(connection)])[:, 0]
+        persons = read_persons(connection, config)
     if len(classes) <= RECORDS:
         return store, len(classes)
-    rows = sample(classes, RECORDS, config.run.seed)
+    rows = sample(classes, RECORDS, config.run.seed, persons)
     return take_records(store, rows, folder / "sample"), len(rows)
 
 

@@ -1,0 +1,1 @@
+"""Tables with several records of a person: whom each equivalence class counts, and under which value."""
