@@ -4,10 +4,13 @@ import csv
 import itertools
 import json
 from collections import Counter
+from decimal import Decimal
 from fractions import Fraction
 from math import prod
 from pathlib import Path
 from typing import NamedTuple
+
+from published_folder import days
 
 MISSING = " or missing"
 
@@ -16,7 +19,10 @@ MISSING = " or missing"
 
 
 class Cell(NamedTuple):
-    """What a cell stands for: two bounds, or a set of categories; none of them where all is missing."""
+    """What a cell stands for: two bounds, or a set of categories; none of them where all is missing.
+
+    Of a date the bounds are ordinals of days, of a feature with a hierarchy the categories its values.
+    """
 
     bounds: tuple[float, float] | None
     categories: frozenset[str]
@@ -43,22 +49,35 @@ class Fragment(NamedTuple):
     rows: list[Row]
 
 
-def read_cell(text, kind):
+def read_cell(text, kind, groups=None):
     if not text:
         return Cell(None, frozenset(), missing=True)
     missing = text.endswith(MISSING)
     plain = text.removesuffix(MISSING)
+    if kind == "date":
+        first, last = (days(bound) for bound in (plain.strip("[]").split(", ") * 2)[:2])
+        return Cell((first[0].toordinal(), last[1].toordinal()), frozenset(), missing)
+    if kind == "fixed":
+        bounds = [Decimal(bound) for bound in plain.strip("[]").split(", ")]
+        return Cell((bounds[0], bounds[-1]), frozenset(), missing)
     if kind != "categorical":
         bounds = [float(bound) for bound in plain.strip("[]").split(", ")]
         return Cell((bounds[0], bounds[-1]), frozenset(), missing)
     values = json.loads(f"[{plain[1:-1]}]") if plain.startswith("{") else [plain]
-    return Cell(None, frozenset(values), missing)
+    held = [(groups or {}).get(value, {value}) for value in values]
+    return Cell(None, frozenset().union(*held), missing)
 
 
-def read(folder):
-    """Return the fragments of a published folder, rows in the order of the files."""
+def read(folder, groups=None):
+    """Return the fragments of a published folder, rows in the order of the files.
+
+    `groups` are those of every feature with a hierarchy, by name, with the values that they hold.
+    """
     manifest = json.loads((Path(folder) / "release.json").read_text(encoding="utf-8"))
-    kinds = {column["name"]: column["kind"] for column in manifest["columns"]}
+    kinds = {
+        column["name"]: (column["kind"], groups if "hierarchy" in column else None)
+        for column in manifest["columns"]
+    }
     return [read_fragment(Path(folder) / entry["csv"], entry, kinds) for entry in manifest["fragments"]]
 
 
@@ -68,7 +87,7 @@ def read_fragment(path, entry, kinds):
     count = len(entry["features"])
     rows = [
         Row(
-            tuple(read_cell(text, kinds[name]) for name, text in zip(names[:count], line, strict=False)),
+            tuple(read_cell(text, *kinds[name]) for name, text in zip(names[:count], line, strict=False)),
             line[-1] or None,
             tuple(text or None for text in line[count:-1]),
         )

@@ -1,5 +1,6 @@
 """Builds a published folder by hand, from released cells and class counts, without the project's writer."""
 
+import calendar
 import csv
 import hashlib
 import itertools
@@ -8,6 +9,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,27 +21,70 @@ from gate_oracles import largest_distance, smallest_level
 PARQUET_TYPES = {
     "integer": "STRUCT(lower BIGINT, upper BIGINT, missing BOOLEAN)",
     "decimal": "STRUCT(lower DOUBLE, upper DOUBLE, missing BOOLEAN)",
+    **{
+        f"fixed_{scale}": f"STRUCT(lower DECIMAL(18,{scale}), upper DECIMAL(18,{scale}), missing BOOLEAN)"
+        for scale in range(1, 19)
+    },
+    **{
+        f"date_{precision}": "STRUCT(lower DATE, upper DATE, missing BOOLEAN)"
+        for precision in ("day", "month", "quarter", "year")
+    },
     "categorical": "VARCHAR[]",
+    "grouped": "VARCHAR[]",
     "sensitive": "VARCHAR",
     "class": "VARCHAR",
 }
+"""Of every kind of column; categorical features with a hierarchy are "grouped"."""
 
 
 class Range(NamedTuple):
-    lower: float | None
-    upper: float | None
+    """Numbers; those of a fixed scale are Decimals with as many digits."""
+
+    lower: float | Decimal | None
+    upper: float | Decimal | None
     missing: bool = False
 
     @property
     def text(self):
         if self.lower is None:
             return ""
-        single = self.lower == self.upper
-        return (repr(self.lower) if single else f"[{self.lower!r}, {self.upper!r}]") + suffix(self)
+        lower, upper = (f"{n:f}" if isinstance(n, Decimal) else repr(n) for n in self[:2])
+        return (lower if lower == upper else f"[{lower}, {upper}]") + suffix(self)
 
     @property
     def value(self):
         return self._asdict()
+
+
+class Span(NamedTuple):
+    """Dates, as they are written: 2024-03-05, 2024-03, 2024-Q1 or 2024."""
+
+    lower: str | None
+    upper: str | None
+    missing: bool = False
+
+    @property
+    def text(self):
+        if self.lower is None:
+            return ""
+        return (self.lower if self.lower == self.upper else f"[{self.lower}, {self.upper}]") + suffix(self)
+
+    @property
+    def value(self):
+        bounds = (None, None) if self.lower is None else (days(self.lower)[0], days(self.upper)[1])
+        return {"lower": bounds[0], "upper": bounds[1], "missing": self.missing}
+
+
+def days(text):
+    """Return the first and the last day of a written date."""
+    year, rest = int(text[:4]), text[5:]
+    if rest[:1] == "Q":
+        first, last = 3 * int(rest[1]) - 2, 3 * int(rest[1])
+    elif len(rest) == 5:
+        return (date.fromisoformat(text),) * 2
+    else:
+        first, last = (int(rest), int(rest)) if rest else (1, 12)
+    return date(year, first, 1), date(year, last, calendar.monthrange(year, last)[1])
 
 
 class Categories(NamedTuple):
@@ -69,13 +115,13 @@ class ClassOf(NamedTuple):
     Where there are sensitive attributes, each record's values, in the order of the class values.
     """
 
-    cells: Sequence[Range | Categories]
+    cells: Sequence[Range | Span | Categories]
     counts: dict[str, int]
     values: Sequence[tuple[str | None, ...]] = ()
 
 
 class Fragment(NamedTuple):
-    features: dict[str, str]  # name -> kind
+    features: dict[str, str]  # name -> kind of its cells, as in PARQUET_TYPES
     classes: Sequence[ClassOf]
     sensitive: tuple[str, ...] = ()
 
@@ -232,7 +278,7 @@ def manifest_of(fragments: Sequence[Fragment], k: int, class_attribute: str, del
         "class_values": "per_record" if delta is None else "per_class",
         "enforcement": "delta_selectivity" if delta is not None else "naive" if any(changed) else "none",
         "columns": [
-            {"name": name, "kind": kind, "fragment": number}
+            {"name": name, "fragment": number} | stated_kind(kind)
             for number, fragment in enumerate(fragments, 1)
             for name, kind in fragment.features.items()
         ],
@@ -269,6 +315,17 @@ def manifest_of(fragments: Sequence[Fragment], k: int, class_attribute: str, del
         "versions": {},
         "validation": {"success": True, "path": "validation"},
     }
+
+
+def stated_kind(kind: str) -> dict[str, Any]:
+    family, _, detail = kind.partition("_")
+    if family == "fixed":
+        return {"kind": "fixed", "scale": int(detail)}
+    if family == "date":
+        return {"kind": "date", "precision": detail}
+    if family == "grouped":
+        return {"kind": "categorical", "hierarchy": {"made": "prefix", "prefix": [2]}}
+    return {"kind": kind}
 
 
 def changes(fragments: Sequence[Fragment]) -> list[int]:

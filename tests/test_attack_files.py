@@ -1,14 +1,18 @@
 """What an attacker reads in published files is what is in them, whatever their order."""
 
+from decimal import Decimal
+
+import duckdb
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from published_folder import Categories, ClassOf, Fragment, Range, build
+from published_folder import Categories, ClassOf, Fragment, Range, Span, build
 
+from tasks.errors import InputError
 from validations.attacks.cells import LARGEST, Numbers
 from validations.attacks.covering import seen
 from validations.attacks.files import read_files
-from validations.attacks.targets import Targets
+from validations.attacks.targets import Targets, draw_targets, require_fit
 from validations.promises import read_promises
 from validations.published_files import UnreadableError
 
@@ -180,6 +184,89 @@ def test_files_that_are_not_as_promised_are_refused(damage, two, tmp_path):
     damage(two, tmp_path)
     with pytest.raises(UnreadableError):
         read_files(tmp_path, read_promises(tmp_path), targets_of([person()]))
+
+
+KINDS = Fragment(
+    {"price": "fixed_2", "month": "date_month", "dx": "grouped"},
+    [
+        ClassOf(
+            [
+                Range(Decimal("9007199254740993.01"), Decimal("9007199254740993.02")),
+                Span("2024-01", "2024-02"),
+                Categories(("250*",)),
+            ],
+            {"a": 4},
+        ),
+        ClassOf(
+            [
+                Range(Decimal("-0.50"), Decimal("9007199254740993.00"), missing=True),
+                Span("2024-03", "2024-03", missing=True),
+                Categories(("250.1",), missing=True),
+            ],
+            {"b": 5},
+        ),
+    ],
+)
+
+
+@pytest.fixture
+def store():
+    """Return a connection to a table of four records, as it is loaded."""
+    with duckdb.connect() as connection:
+        connection.execute("""
+            CREATE TABLE columns AS FROM (VALUES
+                (1, 'price', 'feature', 'fixed', 2, NULL), (2, 'month', 'feature', 'date', 0, 'month'),
+                (3, 'dx', 'feature', 'categorical', 0, NULL), (4, 'class', 'class', 'categorical', 0, NULL)
+            ) AS c(position, name, role, kind, scale, precision);
+            CREATE TABLE source (price DECIMAL(18, 2), month DATE, dx VARCHAR, class VARCHAR);
+            INSERT INTO source VALUES
+                (9007199254740993.01, '2024-02-01', '250.1', 'a'),
+                (9007199254740993.00, '2024-03-01', '250.1', 'b'),
+                (-0.50, NULL, NULL, 'b'), (NULL, '2024-03-01', '250.2', 'b');
+            CREATE TABLE hierarchies ("column" VARCHAR, value VARCHAR, ancestors VARCHAR[]);
+            INSERT INTO hierarchies VALUES
+                ('dx', '250.1', ['250*', '*']), ('dx', '250.2', ['250*', '*']),
+                ('dx', '401', ['401*', '*'])""")
+        yield connection
+
+
+def test_records_of_every_kind_are_aimed_at_as_they_are(store, tmp_path):
+    targets = draw_targets(store, 9, 0)
+    assert targets.number == 4
+    assert targets.groups == {"dx": {"250.1": ["250*", "*"], "250.2": ["250*", "*"]}}
+    assert targets.values["price"].tolist() == [900719925474099301, 900719925474099300, -50, None]
+    assert targets.values["month"].tolist() == [19754, 19783, None, 19783]
+    release = build([KINDS], k=4)
+    release.manifest["records"] = 9
+    release.write(tmp_path)
+    (fragment,) = read_files(tmp_path, read_promises(tmp_path), targets)
+    assert seen(fragment).rows.tolist() == [4, 5, 5, 0]
+    price, month, dx = fragment.features
+    first, second = np.argsort(fragment.sizes)
+    assert (price.lower[first], price.upper[first]) == (900719925474099301, 900719925474099302)
+    assert month.distance(np.array([1, 0]), np.array([first, second])).tolist() == [1 / 90, 29 / 90]
+    assert dx.distance(np.array([3, 3]), np.array([first, second])).tolist() == [0, 1]
+
+
+def test_a_table_fits_a_release_of_its_kinds(store, tmp_path):
+    release = build([KINDS], k=4)
+    release.manifest["records"] = 4
+    release.write(tmp_path)
+    require_fit(store, read_promises(tmp_path))
+    store.execute("UPDATE columns SET scale = 3 WHERE name = 'price'")
+    store.execute("UPDATE columns SET precision = 'year' WHERE name = 'month'")
+    store.execute("DELETE FROM hierarchies")
+    with pytest.raises(InputError) as refused:
+        require_fit(store, read_promises(tmp_path))
+    by_name = dict(line.split(": ", 1) for line in str(refused.value).splitlines()[1:])
+    assert by_name == {
+        "column 'price'": "a feature (fixed, scale 3) in the configuration, "
+        "a feature (fixed, scale 2) in the release",
+        "column 'month'": "a feature (date, precision year) in the configuration, "
+        "a feature (date, precision month) in the release",
+        "column 'dx'": "a feature (categorical) in the configuration, "
+        "a feature (categorical, with a hierarchy) in the release",
+    }
 
 
 def test_distances_of_the_largest_numbers_are_finite():

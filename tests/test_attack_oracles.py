@@ -1,3 +1,5 @@
+from datetime import date
+from decimal import Decimal
 from fractions import Fraction
 from math import sqrt
 from pathlib import Path
@@ -23,6 +25,7 @@ TWO = Fragment(
     {"income": "decimal"},
     [ClassOf((Range(1.5, 3.5),), {"a": 1, "b": 1}), ClassOf((Range(3.5, 9.0),), {"a": 1, "b": 2})],
 )
+DAY = date(2024, 2, 1).toordinal()
 ANNA = {"age": 30, "town": "Rome", "income": 2.0}
 BERT = {"age": 40, "town": None, "income": 3.5}
 
@@ -45,6 +48,9 @@ def sets(tmp_path):
         ("[1.5, 1e+30] or missing", "decimal", [1.5, 1e30, None], [1.25]),
         ('{"a, \\"b", "c"}', "categorical", ['a, "b', "c"], ["a", None]),
         ("x or missing", "categorical", ["x", None], ["x or missing"]),
+        ("[-0.50, 1.00]", "fixed", [Decimal("-0.50"), Decimal("1.00")], [Decimal("1.01"), None]),
+        ("2024-02", "date", [DAY, DAY + 28], [DAY - 1, DAY + 29, None]),
+        ("[2024-Q1, 2024-Q2] or missing", "date", [DAY - 31, DAY + 150, None], [DAY - 32, DAY + 151]),
         ("", "integer", [None], [0]),
         ("", "categorical", [None], [""]),
     ],
@@ -53,6 +59,17 @@ def test_a_cell_covers_what_it_says(text, kind, inside, outside):
     cell = oracle.read_cell(text, kind)
     assert all(map(cell.covers, inside))
     assert not any(map(cell.covers, outside))
+
+
+def test_a_group_covers_the_values_that_it_holds():
+    cell = oracle.read_cell("a*", "categorical", {"a*": {"a1", "a2"}})
+    assert [cell.covers(value) for value in ("a1", "a2", "b1", "a*", None)] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_covering_rows_by_hand(fragments):
@@ -179,7 +196,8 @@ def test_residual_by_hand():
 @given(tiny_releases.releases(changed=False), st.booleans())
 def test_every_record_of_a_random_release_is_covered_by_what_is_read(tiny, per_class):
     with TemporaryDirectory() as folder:
-        read = oracle.read(build(tiny.fragments, k=1, delta=0.5 if per_class else None).write(Path(folder)))
+        release = build(tiny.fragments, k=1, delta=0.5 if per_class else None)
+        read = oracle.read(release.write(Path(folder)), tiny_releases.GROUPS)
     for record in tiny.records:
         found = [oracle.evidence(fragment, record, per_class=per_class) for fragment in read]
         assert all(each.get(record["class"]) for each in found)

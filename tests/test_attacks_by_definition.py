@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import date
 from itertools import combinations
 from math import prod
 from pathlib import Path
@@ -28,7 +29,8 @@ from validations.attacks.success import attack, rate
 from validations.attacks.targets import Targets
 from validations.promises import read_promises
 
-TYPES = {"integer": np.int64, "decimal": np.float64, "categorical": object}
+EPOCH = date(1970, 1, 1).toordinal()
+TEXTS = {"categorical", "grouped", "class", "sensitive"}
 
 
 class Attacked(NamedTuple):
@@ -51,21 +53,35 @@ class Attacked(NamedTuple):
         return oracle.combination(*self.evidence(target, left_out=left_out))
 
 
-def masked(values, dtype):
-    empty = "" if dtype is object else 0
+def masked(values, kind):
+    """Return values as the attacks hold them: days since 1970, fixed numbers without their point."""
+    empty = "" if kind in TEXTS else 0
+    dtype = object if kind in TEXTS else np.float64 if kind == "decimal" else np.int64
+    held = {"date": lambda day: day - EPOCH, "fixed": lambda number: int(100 * number)}
+    hold = held.get(kind.partition("_")[0], lambda value: value)
     missing = [value is None for value in values]
-    return np.ma.array(np.array([empty if value is None else value for value in values], dtype), mask=missing)
+    present = [empty if value is None else hold(value) for value in values]
+    return np.ma.array(np.array(present, dtype), mask=missing)
+
+
+def groups_of(kinds):
+    """Return what the groups are called that hold each value, of every feature with a hierarchy."""
+    values = tiny_releases.GROUPS["*"]
+    above = {v: [name for name, held in tiny_releases.GROUPS.items() if v in held] for v in values}
+    return {name: above for name, kind in kinds.items() if kind == "grouped"}
 
 
 def attacked(tiny, *, per_class, targets=None):
     targets = tiny.records if targets is None else targets
-    kinds = tiny.kinds | {"class": "categorical", "s": "categorical"}
-    known = {name: masked([row[name] for row in targets], TYPES[kind]) for name, kind in kinds.items()}
+    kinds = tiny.kinds | {"class": "class", "s": "sensitive"}
+    known = {name: masked([row[name] for row in targets], kind) for name, kind in kinds.items()}
+    aimed_at = Targets(known, len(targets), groups_of(tiny.kinds))
     release = build(tiny.fragments, k=2, delta=0.5 if per_class else None)
     with TemporaryDirectory() as name:
         folder = release.write(Path(name))
-        files = read_files(folder, promised(folder, release.manifest), Targets(known, len(targets)))
-        return Attacked([seen(each) for each in files], oracle.read(folder), targets, per_class)
+        files = read_files(folder, promised(folder, release.manifest), aimed_at)
+        read = oracle.read(folder, tiny_releases.GROUPS)
+        return Attacked([seen(each) for each in files], read, targets, per_class)
 
 
 def promised(folder, manifest):

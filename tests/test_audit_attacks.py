@@ -138,7 +138,8 @@ def test_missing_and_further_columns_are_refused(tmp_path, table, released):
 def test_a_feature_of_another_kind_is_refused(tmp_path, table, released):
     said = refused(tmp_path, table.assign(age=table["age"] + 0.5), released[0])
     assert (
-        "column 'age': a feature (decimal) in the configuration, a feature (integer) in the release" in said
+        "column 'age': a feature (fixed, scale 1) in the configuration, a feature (integer) in the release"
+        in said
     )
 
 

@@ -437,6 +437,7 @@ def test_a_release_states_the_guarantee_that_it_achieved(asked, per, stated):
         largest_t=None,
         protected=[],
         within_segments=None,
+        persons=None,
     )
     completed = complete_manifest(manifest, figures)
     assert completed["guarantees"]["guarantee"] == {"asked": asked, "achieved": stated}

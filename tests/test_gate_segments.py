@@ -355,11 +355,11 @@ def run(tmp_path):
     with duckdb.connect(store) as connection:
         connection.execute("CREATE TABLE source AS FROM range(11)")
         connection.execute(
-            "CREATE TABLE columns (position INTEGER, name VARCHAR, kind VARCHAR, role VARCHAR)"
+            "CREATE TABLE columns (position INTEGER, name VARCHAR, kind VARCHAR, role VARCHAR, scale INTEGER)"
         )
         for position, (name, role) in enumerate(columns):
             kind = "integer" if role == "feature" else "categorical"
-            connection.execute("INSERT INTO columns VALUES (?, ?, ?, ?)", [position, name, kind, role])
+            connection.execute("INSERT INTO columns VALUES (?, ?, ?, ?, 0)", [position, name, kind, role])
     return SimpleNamespace(store=store, release=release, folder=tmp_path / "staging")
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 
+from validations.person_bounds import unachieved_by_persons
 from validations.stated import Manifest, StatedGuarantees, StatedWithinSegments
 
 ROUNDING = 1e-6
@@ -22,6 +23,7 @@ def unachieved(manifest: Manifest) -> Iterator[str]:
     guarantees = manifest.guarantees
     yield from _of_joins(manifest)
     yield from _of_guarantees(guarantees)
+    yield from unachieved_by_persons(manifest)
     if not guarantees.protects_values or len(manifest.fragments) == 1:
         return
     if manifest.joins.within_segments is None:

@@ -27,7 +27,8 @@ def agreement(csv: Groups, parquet: Groups) -> Agreement:
     Parameters
     ----------
     csv, parquet
-        The groups; the Parquet columns have the types of `validations.cell_grammar.KIND_TYPES`.
+        The groups; the Parquet columns have the types that `validations.cell_grammar.parquet_type`
+        gives.
     """
     values = [f"v{place}" for place in csv.values]
     beside = "".join(f", {value}" for value in values)

@@ -12,7 +12,7 @@ from tasks.steps import step
 from tasks.store import open_store
 from validations.attacks.gains import Verdict
 from validations.attacks.success import Attack
-from validations.attacks.targets import draw_targets
+from validations.attacks.targets import draw_targets, number_of_targets
 from validations.attacks.try_attacks import Attacked, try_attacks
 from validations.promises import read_promises
 
@@ -23,11 +23,13 @@ NOTHING = Attacked((), (), (), every_record=False)
 def attack_release(store: Path, config: Config, folder: Path) -> int:
     """Store how often attacks succeed on the files of a folder; return how many attacks there are.
 
-    What comes of them is published, so at most half of the records are aimed at, by a draw that nobody can
-    repeat: figures of all records would give the last one to who knows the others. An attack that
+    What comes of them is published, so at most half of the records are aimed at, or half of the persons where
+    these are counted, by a draw that nobody can repeat: figures of all would give the last one to who knows
+    the others. An attack that
     fails does not stop a release that is sound: what failed is stored, and told in the report.
     """
-    targets = min(config.evaluation.attacks, read_promises(folder).records // 2)
+    with open_store(store) as connection:
+        targets = min(config.evaluation.attacks, number_of_targets(connection) // 2)
     return _keep(store, folder, targets, secrets.randbits(64))
 
 

@@ -8,6 +8,7 @@ from tasks.config import Config, Privacy
 from tasks.errors import GateError
 from tasks.steps import step
 from tasks.store import open_store
+from validations.cell_grammar import cell_kind
 from validations.gate import Verdict, check_folder, write_validation
 from validations.promises import Promises, read_promises
 from validations.protection import Closeness, Diversity, ProtectedPromise
@@ -51,7 +52,9 @@ def promised_by_run(store: Path, config: Config, staging: Path) -> Promises:
     """
     with open_store(store) as connection:
         ((records,),) = connection.execute("SELECT count(*) FROM source").fetchall()
-        columns = connection.execute("SELECT name, kind, role FROM columns ORDER BY position").fetchall()
+        columns = connection.execute(
+            "SELECT name, role, kind, scale FROM columns ORDER BY position"
+        ).fetchall()
     stated = read_promises(staging)
     return replace(
         stated,
@@ -61,14 +64,25 @@ def promised_by_run(store: Path, config: Config, staging: Path) -> Promises:
         guarantee=config.privacy.guarantee,
         delta=config.privacy.delta,
         enforcement=config.privacy.enforcement,
-        features=tuple((name, kind) for name, kind, role in columns if role == "feature"),
+        features=tuple(
+            (name, _cell_kind(config, name, kind, scale))
+            for name, role, kind, scale in columns
+            if role == "feature"
+        ),
         diversity=_diversity(config.privacy),
         closeness=_closeness(config.privacy),
-        protected=_protected(stated, config, [name for name, _, _ in columns]),
+        protected=_protected(stated, config, [name for name, *_ in columns]),
         join_scope=config.join_scope,
+        counts_persons=config.columns.entity is not None,
         max_information_loss=config.limits.max_information_loss,
         max_changed_class_values=config.limits.max_changed_class_values,
     )
+
+
+def _cell_kind(config: Config, name: str, kind: str, scale: int) -> str:
+    """Return the kind of a feature's cells, dates as exact and values in groups as was asked."""
+    precision = config.columns.precision.get(name, "day")
+    return cell_kind(kind, scale, precision, hierarchy=name in config.columns.hierarchies)
 
 
 def _diversity(privacy: Privacy) -> Diversity | None:

@@ -87,7 +87,7 @@ def balanced_sum(terms: Sequence[str]) -> str:
 
 
 def count_classes(connection: duckdb.DuckDBPyConnection, csv: Sequence[Groups]) -> ClassCounts:
-    """Write the class counts of every fragment's ECs, identical ones once.
+    """Write the class counts of every fragment's ECs, in records, identical ones once.
 
     Parameters
     ----------
@@ -96,26 +96,40 @@ def count_classes(connection: duckdb.DuckDBPyConnection, csv: Sequence[Groups]) 
     csv
         The groups of each fragment's CSV file; each has a class column.
     """
-    values = " UNION ALL ".join(
-        f"SELECT {groups.class_column} AS class FROM {groups.table}" for groups in csv
+    return count_values(
+        connection, [f"SELECT ec, {groups.class_column} AS class, n FROM {groups.table}" for groups in csv]
     )
+
+
+def count_values(connection: duckdb.DuckDBPyConnection, sources: Sequence[str]) -> ClassCounts:
+    """Write the class counts of every fragment's ECs, identical ones once.
+
+    Parameters
+    ----------
+    connection
+        Gets the tables.
+    sources
+        Per fragment a query for `ec`, `class` and how often the class value occurs there, `n`; an empty text
+        is no class value.
+    """
+    values = " UNION ALL ".join(f"SELECT class FROM ({source})" for source in sources)
     connection.execute(f"""
         CREATE OR REPLACE TEMP TABLE class_values AS
         SELECT class, row_number() OVER (ORDER BY class) - 1 AS code
         FROM (SELECT DISTINCT class FROM ({values}) WHERE class <> '')""")
     number = int(connection.execute("SELECT count(*) FROM class_values").fetchall()[0][0])
-    whole = _whole_numbers(csv)
-    for fragment, groups in enumerate(csv, 1):
+    whole = _whole_numbers(connection, sources)
+    for fragment, source in enumerate(sources, 1):
         wide = ", ".join(
             f"coalesce(sum(n) FILTER (code = {code}), 0)::{whole} AS v{code}" for code in range(number)
         )
         connection.execute(f"""
             CREATE OR REPLACE TEMP TABLE class_counts_{fragment} AS
             SELECT ec, {wide or "NULL AS none"}
-            FROM {groups.table} AS g JOIN class_values ON class = g.{groups.class_column}
+            FROM ({source}) JOIN class_values USING (class)
             GROUP BY ec""")
         write_distinct(connection, fragment, f"class_counts_{fragment}")
-    return ClassCounts(connection, len(csv), number)
+    return ClassCounts(connection, len(sources), number)
 
 
 def write_distinct(connection: duckdb.DuckDBPyConnection, fragment: int, ecs: str) -> None:
@@ -125,8 +139,8 @@ def write_distinct(connection: duckdb.DuckDBPyConnection, fragment: int, ecs: st
         SELECT row_number() OVER () AS id, * FROM (SELECT DISTINCT * EXCLUDE (ec) FROM {ecs})""")
 
 
-def _whole_numbers(csv: Sequence[Groups]) -> str:
+def _whole_numbers(connection: duckdb.DuckDBPyConnection, sources: Sequence[str]) -> str:
     """Return the SQL type for class counts: the faster one if the product of two classes' records fits."""
-    sizes = " UNION ALL ".join(f"SELECT sum(n) AS records FROM {groups.table} GROUP BY ec" for groups in csv)
-    largest = csv[0].row(f"SELECT coalesce(max(records), 0) FROM ({sizes})")[0]
-    return "INTEGER" if largest**2 < SMALL_NUMBERS else "BIGINT"
+    sizes = " UNION ALL ".join(f"SELECT sum(n) AS records FROM ({source}) GROUP BY ec" for source in sources)
+    rows = connection.execute(f"SELECT coalesce(max(records), 0) FROM ({sizes})").fetchall()
+    return "INTEGER" if rows[0][0] ** 2 < SMALL_NUMBERS else "BIGINT"

@@ -6,7 +6,9 @@ from itertools import pairwise
 
 from tasks.errors import InputError
 from validations.achievements import unachieved
+from validations.person_bounds import of_persons
 from validations.stated import Manifest, StatedFragment, StatedGuarantees, StatedProtection
+from validations.stated_columns import of_kind
 
 ROUNDING = 1e-6
 """Shares are stated to six digits."""
@@ -32,6 +34,7 @@ def _contradictions(manifest: Manifest) -> Iterator[str]:
     yield from _of_protection(manifest)
     yield from _of_figures(manifest)
     yield from _of_joins(manifest)
+    yield from of_persons(manifest)
     yield from unachieved(manifest)
 
 
@@ -49,6 +52,7 @@ def _of_columns(manifest: Manifest) -> Iterator[str]:
         listed = _fragment(manifest, column.fragment)
         if listed is None or column.name not in listed.features:
             yield "`columns` places a feature in a fragment that does not list it"
+        yield from of_kind(column)
 
 
 def _fragment(manifest: Manifest, number: int) -> StatedFragment | None:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from validations.agreement import Agreement
 from validations.class_joins import SmallestJoin
 from validations.groups import ClassCells
+from validations.person_figures import PersonEvidence, PersonFigures
 from validations.protected_values import ValuesEvidence
 from validations.protection import OfRecords, Reached, WithinSegments
 from validations.published_files import Columns
@@ -156,6 +157,8 @@ class Figures:
         The same per fragment and protected attribute.
     within_segments
         What joins within segments hold; it cannot be read from the files alone.
+    persons
+        What is behind the files in persons, where these are counted; it cannot be read from the files alone.
     """
 
     equivalence_classes: tuple[int | None, ...]
@@ -169,6 +172,7 @@ class Figures:
     largest_t: float | None
     protected: tuple[tuple[Reached, ...], ...]
     within_segments: WithinSegments | None
+    persons: PersonFigures | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,6 +187,8 @@ class Evidence:
         Over all fragments.
     segments
         What the private store shows of segments; None where it is not there or there are none.
+    persons
+        What the private store shows of persons; None where it is not there or none are counted.
     undeclared
         How many entries of the folder no release has or the promises do not name.
     changes
@@ -193,6 +199,7 @@ class Evidence:
     fragments: tuple[FragmentEvidence, ...]
     joins: JoinEvidence
     segments: SegmentEvidence | None
+    persons: PersonEvidence | None
     undeclared: int
     changes: dict[tuple[int, int], int] | None
 
@@ -225,6 +232,7 @@ class Evidence:
             largest_t=_extreme(max, [each.t for each in every]),
             protected=protected,
             within_segments=_within_segments(self.segments),
+            persons=self.persons.figures if self.persons else None,
         )
 
 

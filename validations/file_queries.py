@@ -5,7 +5,8 @@ What is stated is read from release.json, so that the queries show the two side 
 
 from collections.abc import Iterator
 
-from validations.cell_grammar import KIND_TYPES
+from validations.cell_grammar import CATEGORIES, bound_type, parquet_type
+from validations.date_cells import first_day, last_day
 from validations.promises import FragmentPromise, Promises
 from validations.published_files import identifier
 from validations.queries import as_one, csv_source, rows_of, sources
@@ -14,11 +15,14 @@ STATED = "stated AS (SELECT content::JSON AS content FROM read_text('release.jso
 
 DOCUMENTS = r"'release\.json|report\.html|validation/(suites/)?[a-z_]+\.json'"
 
-NUMBER = r"""{{'lower': TRY_CAST(regexp_extract(cell, '^\[?([^], ]+)', 1) AS {type}),
-     'upper': TRY_CAST(regexp_extract(cell, '([^[, ]+?)\]?( or missing)?$', 1) AS {type}),
+RANGE = """{{'lower': {lower},
+     'upper': {upper},
      'missing': cell IS NULL OR ends_with(cell, ' or missing')}}"""
 
-CATEGORIES = r"""CASE WHEN cell IS NULL THEN [NULL]
+LOWER = r"regexp_extract(cell, '^\[?([^], ]+)', 1)"
+UPPER = r"regexp_extract(cell, '([^[, ]+?)\]?( or missing)?$', 1)"
+
+SET = r"""CASE WHEN cell IS NULL THEN [NULL]
      WHEN starts_with(cell, '{')
      THEN from_json('[' || regexp_extract(cell, '^\{(.*)\}( or missing)?$', 1, 's') || ']', '["VARCHAR"]')
      ELSE [regexp_replace(cell, ' or missing$', '')] END
@@ -40,13 +44,6 @@ FROM (SELECT a.fragment AS one, b.fragment AS other, any_value(a.changed + b.cha
       FROM every AS a JOIN every AS b ON a.value = b.value AND a.fragment < b.fragment
       GROUP BY one, other);"""
 
-VALUES = {
-    "integer": NUMBER.format(type="BIGINT"),
-    "decimal": NUMBER.format(type="DOUBLE"),
-    "categorical": CATEGORIES,
-}
-"""What a CSV cell of each kind says, as the Parquet file holds it."""
-
 
 def hashes(promises: Promises) -> str:
     """Return a query that compares every file's SHA-256 with the stated one, and counts undeclared files."""
@@ -67,10 +64,9 @@ def hashes(promises: Promises) -> str:
     )
 
 
-KINDS, TYPES = map(list, zip(*KIND_TYPES.items(), strict=True))
-
 COLUMNS = f"""WITH {STATED},
-kinds AS (SELECT map(list(c->>'$.name'), list(c->>'$.kind')) AS kinds
+kinds AS (
+  SELECT map(list(c->>'$.name'), list(concat_ws('_', c->>'$.kind', c->>'$.scale'))) AS kinds
   FROM (SELECT unnest((content->'$.columns')::JSON[]) AS c FROM stated)),
 fragments AS (
   SELECT f->>'$.csv' AS csv, f->>'$.parquet' AS parquet, (f->'$.features')::VARCHAR[] AS features,
@@ -79,7 +75,7 @@ fragments AS (
 promised AS (
   SELECT csv AS file, [[name, 'VARCHAR'] for name in features || others] AS columns FROM fragments
   UNION ALL
-  SELECT parquet, [[name, map({KINDS}, {TYPES})[kinds[name]]] for name in features]
+  SELECT parquet, [[name, {{types}}[kinds[name]]] for name in features]
                   || [[name, 'VARCHAR'] for name in others] FROM fragments, kinds),
 found AS (
   {{found}})
@@ -100,7 +96,15 @@ def columns(promises: Promises) -> str:
         f"  FROM (DESCRIBE FROM {source.text})"
         for source in sources(promises)
     )
-    return COLUMNS.format(found=found)
+    types = {_stated_kind(kind): parquet_type(kind) for _, kind in promises.features}
+    return COLUMNS.format(found=found, types=f"map({list(types)}, {list(types.values())})")
+
+
+def _stated_kind(kind: str) -> str:
+    """Return a kind of cells as `columns` joins it from release.json."""
+    if kind in CATEGORIES:
+        return "categorical"
+    return "date" if kind.startswith("date") else kind
 
 
 def class_cells(promises: Promises) -> str:
@@ -133,7 +137,9 @@ def formats(promises: Promises) -> str:
 
 def _from_csv(promises: Promises, fragment: FragmentPromise) -> str:
     columns = ",\n   ".join(
-        f"list_transform([COLUMNS({names})], lambda cell: {VALUES[kind]})[1]" if kind in VALUES else names
+        names
+        if kind is None
+        else f"list_transform([COLUMNS({names})], lambda cell: {_said_by_cell(kind)})[1]"
         for kind, names in _by_kind(promises, fragment)
     )
     return f"SELECT {columns},\n   count(*) AS n FROM {csv_source(fragment).text} GROUP BY ALL"
@@ -141,20 +147,30 @@ def _from_csv(promises: Promises, fragment: FragmentPromise) -> str:
 
 def _from_parquet(promises: Promises, fragment: FragmentPromise) -> str:
     columns = ", ".join(
-        f"COLUMNS({names})" if kind in VALUES else names for kind, names in _by_kind(promises, fragment)
+        names if kind is None else f"COLUMNS({names})" for kind, names in _by_kind(promises, fragment)
     )
     return f"SELECT {columns}, count(*) AS n FROM '{fragment.parquet}' GROUP BY ALL"
 
 
-def _by_kind(promises: Promises, fragment: FragmentPromise) -> Iterator[tuple[str, str]]:
+def _said_by_cell(kind: str) -> str:
+    """Return what a CSV cell of a kind says, as the Parquet file holds it."""
+    if kind in CATEGORIES:
+        return SET
+    family, _, precision = kind.partition("_")
+    if family == "date":
+        return RANGE.format(lower=first_day(precision, LOWER), upper=last_day(precision, UPPER))
+    lower, upper = (f"TRY_CAST({bound} AS {bound_type(kind)})" for bound in (LOWER, UPPER))
+    return RANGE.format(lower=lower, upper=upper)
+
+
+def _by_kind(promises: Promises, fragment: FragmentPromise) -> Iterator[tuple[str | None, str]]:
     """Yield the features of each kind as a list of texts, then the other columns as identifiers."""
-    kinds = promises.kinds
-    columns = (*fragment.features, *fragment.sensitive, promises.class_attribute)
-    for kind in VALUES:
-        names = [name for name in columns if kinds.get(name) == kind]
-        if names:
-            yield kind, "[" + ", ".join("'" + name.replace("'", "''") + "'" for name in names) + "]"
-    yield "text", ", ".join(identifier(name) for name in columns if kinds.get(name) not in VALUES)
+    kinds, names = dict(promises.features), (*fragment.features, *fragment.sensitive)
+    columns = (*names, promises.class_attribute)
+    for kind in sorted({kinds[name] for name in columns if name in kinds}):
+        held = [name for name in columns if kinds.get(name) == kind]
+        yield kind, "[" + ", ".join("'" + name.replace("'", "''") + "'" for name in held) + "]"
+    yield None, ", ".join(identifier(name) for name in columns if name not in kinds)
 
 
 def figures(promises: Promises) -> str:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from validations import file_queries
-from validations.cell_grammar import KIND_TYPES
+from validations.cell_grammar import parquet_type
 from validations.evidence import Evidence, FileEvidence
 from validations.findings import ExpectNoDeviation, Finding, evidence_frame, in_words
 from validations.promises import FragmentPromise, Promises
@@ -59,7 +59,7 @@ def _deviations(promises: Promises, promise: FragmentPromise, file: FileEvidence
         return None
     kinds = promises.kinds
     wanted = [
-        (name, KIND_TYPES.get(kinds.get(name, ""), ""))
+        (name, parquet_type(kinds.get(name, "undeclared")))
         for name in (*promise.features, *promise.sensitive, promises.class_attribute)
     ]
     if file.file == promise.csv:

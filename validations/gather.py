@@ -14,10 +14,11 @@ import duckdb
 import numpy as np
 
 from validations.agreement import agreement
-from validations.cell_grammar import KIND_TYPES, MACROS
+from validations.cell_grammar import macros, parquet_type
 from validations.class_totals import fewest_changes
 from validations.evidence import Evidence, FileEvidence, FragmentEvidence
 from validations.gather_joins import gather_joins, gather_segments
+from validations.gather_persons import gather_persons
 from validations.groups import (
     Groups,
     class_cells,
@@ -59,12 +60,12 @@ def gather_evidence(folder: Path, promises: Promises, store: Path | None = None)
     promises
         What is promised: names the files, the columns and their kinds.
     store
-        The private store of the run that made the folder, where segments are looked at.
+        The private store of the run that made the folder, where segments and persons are looked at.
     """
     with tempfile.TemporaryDirectory() as scratch, duckdb.connect() as connection:
         connection.execute("SET GLOBAL temp_directory = ?", [scratch])
         connection.execute("SET GLOBAL disabled_optimizers = 'common_subexpressions'")  # slow on many columns
-        connection.execute(MACROS)
+        connection.execute(macros(promises.kinds.values()))
         with ThreadPoolExecutor(max_workers=READERS) as readers:
             read = readers.map(
                 lambda number: _gather_fragment(connection.cursor(), folder, promises, number),
@@ -75,6 +76,7 @@ def gather_evidence(folder: Path, promises: Promises, store: Path | None = None)
             fragments=fragments,
             joins=gather_joins(connection, csv_groups, fragments, promises),
             segments=gather_segments(connection, csv_groups, fragments, promises, store),
+            persons=gather_persons(connection, csv_groups, fragments, promises, store),
             undeclared=_undeclared(folder, promises),
             changes=_gather_changes(connection, csv_groups),
         )
@@ -146,7 +148,7 @@ def _names(file: FileEvidence) -> tuple[str, ...]:
 
 def _typed(groups: Groups, columns: Columns) -> bool:
     return groups.format == "csv" or all(
-        KIND_TYPES.get(kind, found) == found for kind, found in zip(groups.kinds, columns.types, strict=True)
+        parquet_type(kind) in {None, found} for kind, found in zip(groups.kinds, columns.types, strict=True)
     )
 
 

@@ -40,7 +40,7 @@ def gather_joins(
     promises
         Say which joins must hold what.
     """
-    problem = _join_problem(csv_groups, fragments)
+    problem = join_problem(csv_groups, fragments)
     if problem is not None:
         return JoinEvidence(choices=None, problem=problem, records_problem=problem)
     groups = [each for each in csv_groups if each]
@@ -48,7 +48,7 @@ def gather_joins(
     choices = math.prod(1 + size for size in sizes) - 1 - sum(sizes)
     if promises.class_values == "per_class":
         return _per_class(_published_classes(connection, groups), promises, choices)
-    return _per_record(count_classes(connection, groups), promises, choices)
+    return joins_of_counts(count_classes(connection, groups), promises, choices)
 
 
 def gather_segments(
@@ -69,7 +69,7 @@ def gather_segments(
     """
     if store is None or not promises.protects_values or len(fragments) == 1:
         return None
-    problem = _join_problem(csv_groups, fragments)
+    problem = join_problem(csv_groups, fragments)
     if problem is not None:
         return SegmentEvidence(None, problem)
     return within_segments(connection, [each for each in csv_groups if each], promises, store)
@@ -89,7 +89,18 @@ def _per_class(published: list[dict[int, PublishedClass]], promises: Promises, c
     )
 
 
-def _per_record(counts: ClassCounts, promises: Promises, choices: int) -> JoinEvidence:
+def joins_of_counts(counts: ClassCounts, promises: Promises, choices: int) -> JoinEvidence:
+    """Return what joins hold by class counts.
+
+    Parameters
+    ----------
+    counts
+        Of every fragment, of records or of persons.
+    promises
+        Say which joins must hold what.
+    choices
+        How many choices there are.
+    """
     records, records_problem = _tried(lambda: smallest_records(counts))
     smallest, problem = _tried(lambda: smallest_join(counts, promises.k))
     if smallest is None and records is not None and records >= promises.k:
@@ -123,7 +134,8 @@ def _tried(find: Callable[[], Found]) -> tuple[Found | None, str | None]:
         return None, f"too costly to check: {error}"
 
 
-def _join_problem(csv_groups: Sequence[Groups | None], fragments: Sequence[FragmentEvidence]) -> str | None:
+def join_problem(csv_groups: Sequence[Groups | None], fragments: Sequence[FragmentEvidence]) -> str | None:
+    """Return why the fragments cannot be joined; None if they can."""
     for groups, fragment in zip(csv_groups, fragments, strict=True):
         if groups is None:
             return fragment.csv.problem

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from validations import file_queries
 from validations.evidence import Evidence
 from validations.findings import ExpectNoDeviation, Finding, evidence_frame, in_words
+from validations.person_figures import PersonFigures
 from validations.promises import Promises
 from validations.protection import OfRecords, Reached, WithinSegments
 
@@ -54,6 +55,8 @@ def statements(promises: Promises, evidence: Evidence) -> tuple[Statement, ...]:
     if promises.within_segments is not None:
         pairs += _of_values_in_files(promises.within_segments, promises.class_attribute, evidence)
         pairs += _of_classes_in_files(promises.within_segments, evidence)
+    if evidence.persons is not None and promises.stated_persons is not None:
+        pairs += _of_persons(promises.stated_persons, shown.persons)
     return tuple(Statement(name, stated, found) for name, stated, found in pairs if stated is not None)
 
 
@@ -78,6 +81,14 @@ def _of_segments(
     yield "records within segments", stated.records, found.records
     yield "l of records' joins", stated.of_records.l, found.of_records.l
     yield "t of records' joins", stated.of_records.t, found.of_records.t
+
+
+def _of_persons(
+    stated: PersonFigures, shown: PersonFigures | None
+) -> Iterator[tuple[str, float | None, float | None]]:
+    found = shown._asdict() if shown else dict.fromkeys(PersonFigures._fields)
+    for key, figure in stated._asdict().items():
+        yield f"{key.replace('_', ' ')}, in persons", figure, found[key]
 
 
 def _of_values_in_files(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tasks.errors import InputError
 from validations.contradictions import refuse_contradictions
+from validations.person_figures import PersonFigures
 from validations.protection import (
     Closeness,
     Diversity,
@@ -36,6 +37,7 @@ PROMISES = (
     "joins",
     "join_records",
     "segments",
+    "persons",
     "delta",
     "limits",
     "manifest",
@@ -94,7 +96,7 @@ class Promises:
     enforcement
         Name of the strategy that made the joins safe.
     features
-        Every feature in input order with its kind: integer, decimal or categorical.
+        Every feature in input order with the kind of its cells, see `validations.cell_grammar.cell_kind`.
     fragments
         One promise per fragment, in order.
     diversity, closeness
@@ -103,6 +105,8 @@ class Promises:
         The class, then the sensitive attributes in input order; empty where neither l nor t is asked.
     join_scope
         Which joins hold no or at least k rows: "all", or those of ECs of one segment.
+    counts_persons
+        Whether k and l are also promised in persons, of whom several records can be.
     information_loss, changed_share
         The release's measures, between 0 and 1.
     changed
@@ -110,7 +114,7 @@ class Promises:
     max_information_loss, max_changed_class_values
         The limits asked for those measures.
     stated_k, stated_smallest_join, stated_smallest_records, stated_record_share, \
-stated_choices, stated_delta, stated_l, stated_t, within_segments
+stated_choices, stated_delta, stated_l, stated_t, within_segments, stated_persons
         What the manifest states as achieved; compared with what is found where it is not None.
     """
 
@@ -127,6 +131,7 @@ stated_choices, stated_delta, stated_l, stated_t, within_segments
     closeness: Closeness | None = None
     protected: tuple[ProtectedPromise, ...] = ()
     join_scope: JoinScope = "all"
+    counts_persons: bool = False
     information_loss: float | None = None
     changed_share: float | None = None
     changed: tuple[int, ...] = ()
@@ -141,6 +146,7 @@ stated_choices, stated_delta, stated_l, stated_t, within_segments
     stated_l: float | None = None
     stated_t: float | None = None
     within_segments: WithinSegments | None = None
+    stated_persons: PersonFigures | None = None
 
     def __post_init__(self) -> None:
         """Refuse class values per class without a delta, and a delta without them.
@@ -168,7 +174,7 @@ stated_choices, stated_delta, stated_l, stated_t, within_segments
 
     @property
     def kinds(self) -> dict[str, str]:
-        """The kind of every column: its feature's, "sensitive" or "class"."""
+        """The kind of every column's cells: those of its feature, "sensitive" or "class"."""
         return (
             dict(self.features) | dict.fromkeys(self.sensitive, "sensitive") | {self.class_attribute: "class"}
         )
@@ -227,12 +233,13 @@ def read_promises(folder: Path) -> Promises:
         guarantee=guarantees.guarantee.asked,
         delta=guarantees.delta.asked,
         enforcement=manifest.enforcement,
-        features=tuple((column.name, column.kind) for column in manifest.columns),
+        features=tuple((column.name, column.cell_kind) for column in manifest.columns),
         fragments=tuple(_fragment_promise(fragment) for fragment in manifest.fragments),
         diversity=_diversity(guarantees),
         closeness=_closeness(guarantees),
         protected=_protected(manifest),
         join_scope=manifest.joins.scope,
+        counts_persons=manifest.persons is not None,
         information_loss=manifest.measures.information_loss.fragmented,
         changed_share=manifest.changed_class_values.share,
         changed=tuple(manifest.changed_class_values.per_fragment),
@@ -247,6 +254,7 @@ def read_promises(folder: Path) -> Promises:
         stated_l=guarantees.l.achieved,
         stated_t=guarantees.t.achieved,
         within_segments=_within_segments(manifest),
+        stated_persons=_persons(manifest),
     )
 
 
@@ -283,6 +291,15 @@ def _within_segments(manifest: Manifest) -> WithinSegments | None:
     sensitive = tuple((each.column, each.l) for each in stated.sensitive)
     of_records = OfRecords(stated.of_records.l, stated.of_records.t)
     return WithinSegments(stated.at_least, stated.l, sensitive, of_records, stated.records)
+
+
+def _persons(manifest: Manifest) -> PersonFigures | None:
+    stated = manifest.persons
+    if stated is None:
+        return None
+    return PersonFigures(
+        stated.number, stated.smallest_class, stated.smallest_join, stated.smallest_records, stated.l
+    )
 
 
 def _fragment_promise(fragment: StatedFragment) -> FragmentPromise:

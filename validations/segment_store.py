@@ -48,10 +48,10 @@ def write_held(connection: duckdb.DuckDBPyConnection, csv: Sequence[Groups], pro
         If an EC of a file is not in the store, or one of the store not in the file, or their records differ.
     """
     for table in ("members", "segments"):
-        if _count(connection, f"{STORE}.{table}") != promises.records:
+        if count_rows(connection, f"{STORE}.{table}") != promises.records:
             raise UntiedError("the private store has another number of records")
     for number, groups in enumerate(csv, 1):
-        _write_tied(connection, groups, promises, number)
+        write_tied(connection, groups, promises, number)
     held = " UNION ALL ".join(
         f"""
         SELECT segment, {number} AS fragment, ec, count(*) AS records
@@ -61,16 +61,33 @@ def write_held(connection: duckdb.DuckDBPyConnection, csv: Sequence[Groups], pro
         for number in range(1, len(csv) + 1)
     )
     connection.execute(f"CREATE OR REPLACE TEMP TABLE held AS {held}")
-    if _count(connection, "held WHERE segment IS NULL"):
+    if count_rows(connection, "held WHERE segment IS NULL"):
         raise UntiedError("the private store has records without a segment")
     for number, groups in enumerate(csv, 1):
         _refuse_other_records(connection, groups, number)
 
 
-def _write_tied(
+def write_tied(
     connection: duckdb.DuckDBPyConnection, groups: Groups, promises: Promises, number: int
 ) -> None:
-    """Write the table `tied_<fragment>`: the EC in the file, `ec`, for every one in the store, `member`."""
+    """Write the table `tied_<fragment>`: the EC in the file, `ec`, for every one in the store, `member`.
+
+    Parameters
+    ----------
+    connection
+        Has the store attached; gets the table.
+    groups
+        Of the fragment's CSV file.
+    promises
+        Name the columns.
+    number
+        The fragment's number, from 1.
+
+    Raises
+    ------
+    UntiedError
+        If an EC of the store is not in the file, or its columns are others.
+    """
     promise = promises.fragments[number - 1]
     if groups.names != (*promise.features, *promise.sensitive, promises.class_attribute):
         raise UntiedError(f"{promise.csv} has other columns than were promised")
@@ -84,12 +101,12 @@ def _write_tied(
         CREATE OR REPLACE TEMP TABLE tied_{number} AS
         SELECT region.rowid AS member, ec
         FROM {regions} AS region JOIN {groups.table} ON first_line = ec AND {equal}""")
-    if _count(connection, f"tied_{number}") != _count(connection, regions):
+    if count_rows(connection, f"tied_{number}") != count_rows(connection, regions):
         raise UntiedError(f"the private store has equivalence classes that {promise.csv} has not")
 
 
 def _refuse_other_records(connection: duckdb.DuckDBPyConnection, groups: Groups, number: int) -> None:
-    differing = _count(
+    differing = count_rows(
         connection,
         f"""(SELECT ec, sum(n) AS records FROM {groups.table} GROUP BY ec) AS file
         FULL JOIN (SELECT ec, sum(records) AS records FROM held WHERE fragment = {number} GROUP BY ec) AS kept
@@ -101,5 +118,6 @@ def _refuse_other_records(connection: duckdb.DuckDBPyConnection, groups: Groups,
         )
 
 
-def _count(connection: duckdb.DuckDBPyConnection, source: str) -> int:
+def count_rows(connection: duckdb.DuckDBPyConnection, source: str) -> int:
+    """Return the number of rows of a table, or of what else can stand behind FROM."""
     return int(connection.execute(f"SELECT count(*) FROM {source}").fetchall()[0][0])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import duckdb
 
+from validations.cell_grammar import CATEGORIES
 from validations.groups import Groups
 from validations.published_files import Columns, file_literal
 
@@ -21,25 +22,28 @@ def misspelt(groups: Groups) -> int:
     Parameters
     ----------
     groups
-        Of a CSV file. Numbers are spelled as Python's `repr`, categories of a set as `json.dumps`.
+        Of a CSV file. Decimal numbers are spelled as Python's `repr`, categories of a set as
+        `json.dumps`; of the other kinds no two well formed cells have the same value.
     """
     return sum(
-        sum(not _is_spelled(kind, text) for text in _doubtful_cells(groups, place, kind))
-        for place, kind in enumerate(groups.kinds, 1)
-        if kind in {"decimal", "categorical"}
+        not _is_spelled(kind, text)
+        for kind in ("decimal", *CATEGORIES)
+        for text in _doubtful_cells(groups, kind)
     )
 
 
-def _doubtful_cells(groups: Groups, place: int, kind: str) -> list[str]:
+def _doubtful_cells(groups: Groups, kind: str) -> list[str]:
     """Return the cells whose form leaves a choice of spelling: decimal numbers, and sets with escapes."""
-    cell = f"c{place}"
-    doubtful = (
-        f"{cell} <> ''" if kind == "decimal" else rf"starts_with({cell}, '{{') AND contains({cell}, '\')"
-    )
-    rows = groups.connection.execute(f"""
-        SELECT {cell} FROM (SELECT DISTINCT {cell} FROM {groups.table} WHERE {doubtful})
-        WHERE {kind}_sound({cell}, {kind}_cell({cell}))""").fetchall()
-    return [text for (text,) in rows]
+    columns = [f"c{place}" for place, held in enumerate(groups.kinds, 1) if held == kind]
+    if not columns:
+        return []
+    doubtful = "t <> ''" if kind == "decimal" else r"starts_with(t, '{') AND contains(t, '\')"
+    groups.connection.execute(f"""
+        CREATE OR REPLACE TEMP TABLE doubtful AS SELECT DISTINCT t
+        FROM (SELECT unnest([{", ".join(columns)}]) AS t FROM {groups.table} WHERE first_line = ec)
+        WHERE {doubtful}""")
+    sound = f"SELECT t FROM doubtful WHERE {kind}_sound(t, {kind}_cell(t))"
+    return [text for (text,) in groups.connection.execute(sound).fetchall()]
 
 
 def _is_spelled(kind: str, text: str) -> bool:

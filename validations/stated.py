@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tasks.errors import InputError
+from validations.stated_columns import StatedColumn
 
 ClassValues = Literal["per_record", "per_class"]
 DiversityModel = Literal["distinct", "entropy", "recursive"]
@@ -22,12 +23,6 @@ Level = Annotated[float, Field(ge=0, lt=2**63)]
 
 class _Entry(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True)
-
-
-class _Column(_Entry):
-    name: str
-    kind: Literal["integer", "decimal", "categorical"]
-    fragment: Annotated[int, Field(ge=1)]
 
 
 class StatedProtection(_Entry):
@@ -141,6 +136,16 @@ class StatedWithinSegments(_Entry):
     records: Whole | None = None
 
 
+class StatedPersons(_Entry):
+    """What a release says of the persons that its records are of."""
+
+    number: Whole
+    smallest_class: Whole | None
+    smallest_join: Whole | None
+    smallest_records: Whole | None
+    l: Whole | None  # noqa: E741 (the manifest's own key)
+
+
 class _Joins(_Entry):
     smallest_join: Whole | None
     smallest_records: Whole | None
@@ -183,12 +188,13 @@ class Manifest(_Entry):
     enforcement: Literal[
         "none", "naive", "dependency_graph", "delta_selectivity", "min_distortion", "coarsen"
     ]
-    columns: list[_Column]
+    columns: list[StatedColumn]
     sensitive: list[str]
     protected: list[StatedProtection]
     guarantees: StatedGuarantees
     fragments: Annotated[list[StatedFragment], Field(min_length=1)]
     joins: _Joins
+    persons: StatedPersons | None = None
     changed_class_values: _Changed
     suppressed_records: Annotated[int, Field(ge=0, le=0)]
     measures: _Measures

@@ -22,6 +22,7 @@ from validations import (
     limits,
     manifest,
     order,
+    persons,
     records,
     segments,
     t_closeness,
@@ -90,6 +91,8 @@ def _findings(promises: Promises, evidence: Evidence) -> list[Finding]:
         found.append(t_closeness.finding(promises, evidence, promises.closeness))
     if evidence.segments is not None:
         found.append(segments.finding(promises, evidence))
+    if promises.counts_persons:
+        found.append(persons.finding(promises, evidence))
     if promises.max_information_loss is not None or promises.max_changed_class_values is not None:
         found.append(limits.finding(promises))
     if manifest.statements(promises, evidence):

@@ -1,13 +1,13 @@
 """What the equivalence classes (ECs) of a file release of a feature, beside what the targets have."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from validations.attacks.targets import present
+from validations.attacks.targets import as_number, present
 
 Places = npt.NDArray[np.intp]
 Flags = npt.NDArray[np.bool_]
@@ -22,7 +22,8 @@ class Numbers(NamedTuple):
     Attributes
     ----------
     lower, upper, ranged, missing : ndarray of shape (ECs,)
-        Bounds where `ranged`; whether missing is covered.
+        Bounds where `ranged`; whether missing is covered. Numbers with a fixed number of digits after the
+        point are held without it, dates as days.
     values, known : ndarray of shape (targets,)
         The targets' values where `known`; elsewhere they are missing.
     span
@@ -84,7 +85,11 @@ Feature = Numbers | Texts
 
 
 def read_numbers(
-    connection: duckdb.DuckDBPyConnection, table: str, column: str, own: "np.ma.MaskedArray[Any, Any]"
+    connection: duckdb.DuckDBPyConnection,
+    table: str,
+    column: str,
+    kind: str,
+    own: "np.ma.MaskedArray[Any, Any]",
 ) -> Numbers:
     """Read the cells of a numeric feature.
 
@@ -96,35 +101,56 @@ def read_numbers(
         A row per EC, numbered from 0 by the column `ec`.
     column
         Of the feature.
+    kind
+        Of its cells.
     own : masked array of shape (targets,)
         The values of the targets.
     """
+    bounds = [f"coalesce({as_number(f'{column}.{end}', kind)}, 0) AS {end}" for end in ("lower", "upper")]
     parts = connection.execute(
-        f"SELECT coalesce({column}.lower, 0) AS lower, coalesce({column}.upper, 0) AS upper, "
+        f"SELECT {', '.join(bounds)}, "
         f"{column}.lower IS NOT NULL AS ranged, coalesce({column}.missing, true) AS missing "
         f"FROM {table} ORDER BY ec"
     ).fetchnumpy()
     lower, upper, ranged, missing = (np.ma.getdata(part) for part in parts.values())
-    bounds = np.concatenate([lower[ranged], upper[ranged]]).astype(np.float64)
-    span = min(float(bounds.max()) - float(bounds.min()), LARGEST) if len(bounds) else 0.0
+    ends = np.concatenate([lower[ranged], upper[ranged]]).astype(np.float64)
+    span = min(float(ends.max()) - float(ends.min()), LARGEST) if len(ends) else 0.0
     return Numbers(lower, upper, ranged, missing, np.ma.filled(own, 0), present(own), span)
 
 
 def read_texts(
-    connection: duckdb.DuckDBPyConnection, table: str, column: str, own: "np.ma.MaskedArray[Any, Any]"
+    connection: duckdb.DuckDBPyConnection,
+    table: str,
+    column: str,
+    groups: Mapping[str, Sequence[str]],
+    own: "np.ma.MaskedArray[Any, Any]",
 ) -> Texts:
-    """Read the cells of a categorical feature; the parameters are those of `read_numbers`."""
+    """Read the cells of a categorical feature.
+
+    Parameters
+    ----------
+    connection, table, column, own
+        See `read_numbers`.
+    groups
+        What the groups are called that hold a value, where the feature has a hierarchy: a set with the name
+        of one holds the value.
+    """
     texts = [value if known else None for value, known in zip(own.data, present(own), strict=True)]
     different = list(dict.fromkeys(texts))
-    connection.execute("CREATE OR REPLACE TABLE wanted AS SELECT unnest($1::VARCHAR[]) AS value", [different])
+    names = [[text, *(() if text is None else groups.get(text, ()))] for text in different]
+    connection.execute(
+        "CREATE OR REPLACE TABLE wanted AS SELECT place - 1 AS value, unnest(names) AS name "
+        "FROM (SELECT unnest($1::VARCHAR[][]) AS names, generate_subscripts($1, 1) AS place)",
+        [names],
+    )
     connection.execute(f"CREATE OR REPLACE TABLE sets AS SELECT DISTINCT {column} AS held FROM {table}")
     sets = connection.execute(
         f"SELECT sets.rowid AS held FROM {table} JOIN sets ON {column} IS NOT DISTINCT FROM held ORDER BY ec"
     ).fetchnumpy()["held"]
     found = connection.execute("""
-        SELECT one.held, wanted.rowid AS value
+        SELECT one.held, wanted.value
         FROM (SELECT rowid AS held, unnest(held) AS category FROM sets) AS one
-        JOIN wanted ON category IS NOT DISTINCT FROM value
+        JOIN wanted ON category IS NOT DISTINCT FROM name
     """).fetchnumpy()
     ((count,),) = connection.execute("SELECT count(*) FROM sets").fetchall()
     holds = np.zeros((count, len(different)), dtype=np.bool_)

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from validations.attacks.cells import Feature, read_numbers, read_texts
 from validations.attacks.targets import Targets, present
-from validations.cell_grammar import KIND_TYPES
+from validations.cell_grammar import CATEGORIES, parquet_type
 from validations.promises import FragmentPromise, Promises
 from validations.published_files import Columns, UnreadableError, parquet_columns, parquet_rows
 
@@ -144,9 +144,9 @@ def _read(
         lines, firsts, sizes = _classes(np.asarray(found["cells"]))
         _keep_classes(connection, source, cells, firsts)
         features = tuple(
-            (read_texts if promises.kinds[name] == "categorical" else read_numbers)(
-                connection, "ecs", places[name], targets.values[name]
-            )
+            read_texts(connection, "ecs", places[name], targets.groups.get(name, {}), targets.values[name])
+            if promises.kinds[name] in CATEGORIES
+            else read_numbers(connection, "ecs", places[name], promises.kinds[name], targets.values[name])
             for name in promise.features
         )
         texts = {
@@ -162,7 +162,7 @@ def _read(
 
 def _place(columns: Columns, name: str, promises: Promises) -> str:
     """Return the SQL name of a column."""
-    expected = KIND_TYPES[promises.kinds.get(name, "sensitive")]
+    expected = parquet_type(promises.kinds.get(name, "sensitive"))
     if columns.names.count(name) != 1 or columns.types[columns.names.index(name)] != expected:
         raise UnreadableError("its columns are not those of the release")
     return f"c{columns.names.index(name) + 1}"
