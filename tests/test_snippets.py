@@ -6,12 +6,14 @@ import io
 import json
 import re
 from collections import Counter
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
 import pandas as pd
 import pytest
-from published_folder import Categories, ClassOf, Fragment, Range, build
+from published_folder import Categories, ClassOf, Fragment, Range, Span, build
 from report_releases import VARIANTS, published
 
 from tasks.partitions.cells import parse_cell
@@ -33,6 +35,41 @@ def by_hand(name, own, delta=None):
     return build([Fragment(features, classes), Fragment(other, more)], k=5, class_attribute=own, delta=delta)
 
 
+def of_every_kind(delta=None):
+    """A price, two months and a diagnosis by which a and b are told apart; the last of each is missing."""
+    classes = [
+        ClassOf(
+            (
+                Range(Decimal("1.50"), Decimal("2.50")),
+                Span("2024-01", "2024-02"),
+                Span("2023", "2023"),
+                Categories(("250*",)),
+            ),
+            {"a": 6},
+        ),
+        ClassOf(
+            (
+                Range(Decimal("3.00"), Decimal("3.00")),
+                Span("2024-04", "2024-04"),
+                Span("2024", "2024"),
+                Categories(("[b",)),
+            ),
+            {"b": 5},
+        ),
+        ClassOf(
+            (
+                Range(None, None, missing=True),
+                Span(None, None, missing=True),
+                Span("2024", "2024", missing=True),
+                Categories(("250*",), missing=True),
+            ),
+            {"b": 5},
+        ),
+    ]
+    features = {"price": "fixed_2", "it's when": "date_month", "year": "date_year", "dx": "grouped"}
+    return build([Fragment(features, classes)], k=5, delta=delta)
+
+
 def run_python(text):
     shown, names = io.StringIO(), {}
     with contextlib.redirect_stdout(shown):
@@ -51,6 +88,8 @@ def run_all(manifest):
 
 RANGES = "Read a range as its bounds or its midpoint"
 SETS = "Read a set of categories"
+DATES = "Read a range of dates as its first and last day or its midpoint"
+GROUPS = "Read a group of a hierarchy"
 LISTED = "Read which class values a group of records has"
 
 
@@ -71,6 +110,63 @@ def test_programs_read_columns_of_any_name(name, tmp_path, monkeypatch):
     names = found[SETS, "python"][1]
     counts = names["each"].groupby([name + "2", own]).size().to_dict()
     assert counts == {key: number for key, number in sets.items() if key[0] is not None}
+
+
+def test_programs_read_every_kind(tmp_path, monkeypatch):
+    release = of_every_kind()
+    monkeypatch.chdir(release.write(tmp_path / "folder"))
+    found = run_all(release.manifest)
+    assert found[RANGES, "sql"] == [
+        ("a", 6, Decimal("1.50"), Decimal("2.50"), 2.0),
+        ("b", 10, Decimal("3.00"), Decimal("3.00"), 3.0),
+    ]
+    assert found[RANGES, "python"][1]["middle"].value_counts().to_dict() == {2.0: 6, 3.0: 5}
+    days = [("a", 6, date(2024, 1, 1), date(2024, 2, 29), date(2024, 1, 30))]
+    days += [("b", 10, date(2024, 4, 1), date(2024, 4, 30), date(2024, 4, 15))]
+    assert found[DATES, "sql"] == days
+    middles = {pd.Timestamp("2024-01-30 12:00"): 6, pd.Timestamp("2024-04-15 12:00"): 5}
+    assert found[DATES, "python"][1]["middle"].value_counts().to_dict() == middles
+    assert found[GROUPS, "sql"] == [("250*", "a", 6), ("250*", "b", 5), ("[b", "b", 5)]
+    names = found[GROUPS, "python"][1]
+    assert names["group"].value_counts().to_dict() == {"250*": 11, "[b": 5}
+
+
+def test_programs_learn_from_every_kind(tmp_path, monkeypatch):
+    release = of_every_kind()
+    monkeypatch.chdir(release.write(tmp_path / "folder"))
+    tree, rule = short_learning_snippets(release.manifest)
+    assert tree.text.count("\n") < 8
+    shown, names = run_python(tree.text)
+    assert list(names["known"]) == ["price", "it's when", "year"]
+    assert names["known"]["year"].max() == (date(2024, 1, 1).toordinal() + date(2024, 12, 31).toordinal()) / 2
+    assert float(shown.split()[-1]) == 1.0
+    assert [tuple(row[1:]) for row in duckdb.sql(rule.text).fetchall()] == [
+        ("a", 1, 6),
+        ("b", 1, 5),
+        ("b", 1, 5),
+    ]
+    shown, names = run_python(learning_snippet(release.manifest).text)
+    assert shown.startswith("likely class: ")
+    people = pd.DataFrame(
+        {
+            "price": [2.0, 3.0],
+            "it's when": [date(2024, 2, 3), date(2024, 4, 9)],
+            "year": pd.to_datetime(["2023-05-06", "2024-07-08"]),
+            "dx": ["250*", "[b"],
+        }
+    )
+    assert names["classify"](people).tolist() == ["a", "b"]
+    assert "names of groups" in names["classify"].__doc__
+
+
+def test_programs_read_every_kind_where_class_values_stand_once(tmp_path, monkeypatch):
+    release = of_every_kind(delta=0.5)
+    monkeypatch.chdir(release.write(tmp_path / "folder"))
+    found = run_all(release.manifest)
+    assert found[DATES, "sql"][0][:3] == (16, date(2024, 1, 1), date(2024, 4, 30))
+    assert found[GROUPS, "sql"] == [("250*", 11), ("[b", 5)]
+    assert found[GROUPS, "python"][1]["group"].size == 16
+    run_python(learning_snippet(release.manifest).text)
 
 
 @pytest.mark.parametrize("name", NAMES[:2])

@@ -34,6 +34,9 @@ def shown_in_prefect(steps: int) -> Iterator[None]:
         nonlocal finished
         if event.kind == "started":
             return
+        if event.kind == "remark":
+            logger.warning("%s: %s", event.step, event.text)
+            return
         if event.kind != "progress":
             logger.info("%s: %s after %.2f s", event.step, event.kind, event.seconds)
         finished += event.kind == "finished"

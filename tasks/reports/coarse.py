@@ -19,7 +19,7 @@ def step_of(records: int, k: int) -> float:
     Parameters
     ----------
     records
-        Of the input.
+        Of the input; or its persons, who have as many records each on average.
     k
         As asked.
 
@@ -38,18 +38,21 @@ def step_of(records: int, k: int) -> float:
 
 
 def step_of_release(manifest: Mapping[str, Any]) -> float:
-    """Return the step that figures of a release are rounded to."""
-    return step_of(manifest["records"], manifest["guarantees"]["k"]["asked"])
+    """Return the step that figures of a release are rounded to; of persons where these are counted."""
+    persons = manifest.get("persons")
+    people = persons["number"] if persons else manifest["records"]
+    return step_of(people, manifest["guarantees"]["k"]["asked"])
 
 
 def withholds(manifest: Mapping[str, Any]) -> bool:
     """Return whether figures that rest on what is hidden could be solved for it, and are not told.
 
-    Hidden is which equivalence classes (ECs) of different fragments hold the same records and, where class
-    values are published per EC, how often each occurs. With few ECs there are fewer unknowns than figures.
+    Hidden is which equivalence classes (ECs) of different fragments hold the same records, where class values
+    are published per EC how often each occurs, and where persons are counted how many an EC has. With few
+    ECs there are fewer unknowns than figures.
     """
     sizes = [fragment["equivalence_classes"] for fragment in manifest["fragments"]]
-    hidden = len(sizes) > 1 or manifest["class_values"] == "per_class"
+    hidden = len(sizes) > 1 or manifest["class_values"] == "per_class" or manifest.get("persons")
     return bool(hidden and min(sizes) < FEWEST)
 
 

@@ -17,6 +17,11 @@ MIDPOINTS = """ranges = [name for name in rows if isinstance(rows[name][0], dict
 bounds = [pd.json_normalize(rows[name])[["lower", "upper"]].astype(float) for name in ranges]
 known = pd.concat([each.mean(axis=1) for each in bounds], axis=1, keys=ranges)"""
 
+MIDPOINTS_WITH_DATES = """\
+number = lambda x: x.toordinal() if hasattr(x, "toordinal") else x  # a date counts in days
+bounds = {{x: pd.json_normalize(rows[x])[["lower", "upper"]] for x in rows if isinstance(rows[x][0], dict)}}
+known = pd.DataFrame({{x: each.map(number).astype(float).mean(axis=1) for x, each in bounds.items()}})"""
+
 SHARES = """each = rows[{name}].explode()  # one line per category that a record may have
 known = pd.get_dummies(each, dummy_na=True, dtype=float).groupby(level=0).mean()"""
 
@@ -32,10 +37,10 @@ from sklearn.ensemble import RandomForestClassifier
 
 release = json.loads(Path("release.json").read_text(encoding="utf-8"))
 
-def numbers(cells):
+{number}def numbers(cells):
     """A range becomes its midpoint, a set the share of each category; exact values stay as they are."""
-    if isinstance(cells.iloc[0], dict):
-        bounds = pd.json_normalize(cells)[["lower", "upper"]].astype(float)
+{exact}    if isinstance(cells.iloc[0], dict):
+        bounds = pd.json_normalize(cells)[["lower", "upper"]]{mapped}.astype(float)
         return bounds.mean(axis=1).rename(json.dumps(cells.name))
     if pd.api.types.is_numeric_dtype(cells):
         return cells.rename(json.dumps(cells.name))
@@ -51,7 +56,7 @@ for fragment in release["fragments"]:
     models.append((features, known.columns, model))
 
 def classify(people):
-    """The likely class of each row of a table of exact values; its columns are named as in the release."""
+    """The likely class of each row of a table of exact values, its columns named as in the release.{also}"""
     votes = []
     for features, columns, model in models:
         known = pd.concat([numbers(people[name]) for name in features], axis=1)
@@ -66,6 +71,15 @@ for fragment in release["fragments"]:
         known = numbers(rows[name])
         person[name] = known.median() if known.ndim == 1 else rows[name].explode().mode(dropna=False)[0]
 print("likely class:", classify(pd.DataFrame([person]))[0])'''
+
+NUMBER = '''def number(value):
+    """A date counts in days."""
+    return value.toordinal() if hasattr(value, "toordinal") else value
+
+'''
+EXACT = '    cells = cells.map(number, na_action="ignore")\n'
+MAPPED = ".map(number)"
+ALSO = "\n\n    Of a feature with a hierarchy it has the names of groups, as the release has them.\n    "
 
 PER_RECORD = '    classes = rows[release["class"]]'
 PER_CLASS = """    ec = rows[features].astype(str).agg("|".join, axis=1)
@@ -85,7 +99,8 @@ def short_learning_snippets(manifest: Mapping[str, Any]) -> tuple[Snippet, Snipp
     numeric = [column for column in columns if column["kind"] != "categorical"]
     column = plainest(numeric or columns)
     file, name = manifest["fragments"][column["fragment"] - 1]["parquet"], column["name"]
-    known = (MIDPOINTS if numeric else SHARES).format(name=text_of(name))
+    midpoints = MIDPOINTS_WITH_DATES if _has_dates(manifest) else MIDPOINTS
+    known = (midpoints if numeric else SHARES).format(name=text_of(name))
     lines = "groups" if manifest["class_values"] == "per_class" else "records"
     tree = TREE.format(file=file, own=text_of(own), known=known)
     rule = RULE.format(file=file, own=quoted(own), name=quoted(name), lines=lines)
@@ -102,9 +117,18 @@ def learning_snippet(manifest: Mapping[str, Any]) -> Snippet:
         The content of release.json.
     """
     per_class = manifest["class_values"] == "per_class"
-    text = LEARNING.replace("{numpy}", "import numpy as np\n" if per_class else "")
-    return Snippet(
-        "Learn from all fragments",
-        "python",
-        text.replace("{classes}", PER_CLASS if per_class else PER_RECORD),
-    )
+    parts = {
+        "{numpy}": "import numpy as np\n" if per_class else "",
+        "{classes}": PER_CLASS if per_class else PER_RECORD,
+        "{also}": ALSO if any("hierarchy" in column for column in manifest["columns"]) else "",
+    }
+    of_dates = {"{number}": NUMBER, "{exact}": EXACT, "{mapped}": MAPPED}
+    parts |= of_dates if _has_dates(manifest) else dict.fromkeys(of_dates, "")
+    text = LEARNING
+    for part, written in parts.items():
+        text = text.replace(part, written)
+    return Snippet("Learn from all fragments", "python", text)
+
+
+def _has_dates(manifest: Mapping[str, Any]) -> bool:
+    return any(column["kind"] == "date" for column in manifest["columns"])

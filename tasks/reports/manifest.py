@@ -4,16 +4,18 @@ import json
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import duckdb
 
 from tasks.config import Config, Privacy
 from tasks.domain import Domain
+from tasks.hierarchies import read_ancestors
 from tasks.reports.coarse import coarse, step_of
+from tasks.reports.gate_figures import Figures, PersonFigures, WithinSegments
 from tasks.reports.settings import stated_settings
+from tasks.table_settings import Builder
 from tasks.tables import (
-    read_ancestors,
     read_class_domain,
     read_fragments,
     read_sensitive,
@@ -24,6 +26,8 @@ from tasks.version import __version__
 MANIFEST = "release.json"
 LIBRARIES = ("duckdb", "great-expectations", "numpy", "pandas", "prefect")
 DIGITS = 6
+OF_PERSONS = ("number", "smallest_class", "smallest_join", "smallest_records", "l")
+"""What is stated of persons."""
 
 Manifest = dict[str, Any]
 
@@ -37,102 +41,6 @@ class FragmentFiles(NamedTuple):
     parquet_sha256: str
 
 
-class Reached(Protocol):
-    """What a fragment reaches for one protected attribute; None where it was not asked."""
-
-    @property
-    def column(self) -> str:
-        """The attribute."""
-
-    @property
-    def l(self) -> float | None:  # noqa: E743 - the field's own letter
-        """The smallest diversity of an equivalence class."""
-
-    @property
-    def t(self) -> float | None:
-        """The largest distance of an equivalence class from the fragment."""
-
-
-class OfRecords(Protocol):
-    """What joins of the equivalence classes that one record has tell of the class; None where not found."""
-
-    @property
-    def l(self) -> float | None:  # noqa: E743 - the field's own letter
-        """The smallest diversity of a join."""
-
-    @property
-    def t(self) -> float | None:
-        """The largest distance of a join from everyone."""
-
-
-class WithinSegments(Protocol):
-    """What joins of equivalence classes of one segment hold."""
-
-    @property
-    def at_least(self) -> int | None:
-        """Rows."""
-
-    @property
-    def l(self) -> int | None:  # noqa: E743 - the field's own letter
-        """Class values."""
-
-    @property
-    def sensitive(self) -> Sequence[tuple[str, int | None]]:
-        """Values of each sensitive attribute."""
-
-    @property
-    def of_records(self) -> OfRecords:
-        """What a record's own equivalence classes tell together."""
-
-    @property
-    def records(self) -> int | None:
-        """Records with a joined class value of every equivalence class, where that was asked."""
-
-
-class Figures(Protocol):
-    """What the gate read from the files."""
-
-    @property
-    def smallest_class(self) -> tuple[int | None, ...]:
-        """The records of the smallest equivalence class of each fragment."""
-
-    @property
-    def smallest_join(self) -> int | None:
-        """The smallest non-zero join over all choices, in rows."""
-
-    @property
-    def smallest_records(self) -> int | None:
-        """The fewest records of one equivalence class that a join rests on."""
-
-    @property
-    def choices(self) -> int | None:
-        """How many choices there are."""
-
-    @property
-    def smallest_eta(self) -> float | None:
-        """The smallest equijoin selectivity over all choices."""
-
-    @property
-    def smallest_record_share(self) -> float | None:
-        """The smallest share of versions with k records that a join rests on, where that was asked."""
-
-    @property
-    def smallest_l(self) -> float | None:
-        """The smallest diversity of an equivalence class, by the model that was asked for."""
-
-    @property
-    def largest_t(self) -> float | None:
-        """The largest distance of an equivalence class from its fragment."""
-
-    @property
-    def protected(self) -> Sequence[Sequence[Reached]]:
-        """What each fragment reaches for the class and its sensitive attributes."""
-
-    @property
-    def within_segments(self) -> WithinSegments | None:
-        """What joins within segments hold."""
-
-
 def draft_manifest(
     connection: duckdb.DuckDBPyConnection,
     config: Config,
@@ -143,6 +51,8 @@ def draft_manifest(
     privacy = config.privacy
     measures = dict(connection.execute("SELECT name, value FROM measures").fetchall())
     ((records,),) = connection.execute("SELECT count(*) FROM source").fetchall()
+    persons = _persons(connection, config)
+    people = records if persons is None else persons["number"]
     changes = connection.execute("SELECT class_values FROM changes ORDER BY fragment").fetchall()
     return {
         "name": config.output.name,
@@ -152,7 +62,7 @@ def draft_manifest(
         "class": config.columns.class_attribute,
         "class_values": "per_class" if privacy.enforcement == "delta_selectivity" else "per_record",
         "enforcement": privacy.enforcement,
-        "columns": _columns(connection),
+        "columns": _columns(connection, config),
         "sensitive": [domain.name for domain in read_sensitive_domains(connection)],
         "protected": _protected(connection, config) if privacy.protects_values else [],
         "guarantees": {name: {"asked": asked, "achieved": None} for name, asked in _asked(privacy).items()},
@@ -165,13 +75,14 @@ def draft_manifest(
             "scope": config.join_scope,
             "within_segments": None,
         },
+        "persons": persons,
         "changed_class_values": {
             "total": int(measures["changed_class_values"]),
             "share": round(measures["changed_class_values_share"], DIGITS),
             "per_fragment": [changed for (changed,) in changes],
         },
         "suppressed_records": 0,
-        "measures": _measures(connection, measures, step_of(records, privacy.k)),
+        "measures": _measures(connection, measures, step_of(people, privacy.k)),
         "limits": config.limits.model_dump(),
         "settings": stated_settings(config),
         "config_sha256": config.sha256,
@@ -220,8 +131,21 @@ def complete_manifest(manifest: Manifest, figures: Figures) -> Manifest:
             "choices": figures.choices,
             "within_segments": _within_segments(figures.within_segments),
         },
+        "persons": _found_of_persons(figures.persons),
         "validation": manifest["validation"] | {"success": True},
     }
+
+
+def _persons(connection: duckdb.DuckDBPyConnection, config: Config) -> dict[str, Any] | None:
+    """Return how many persons the records are of, where persons are counted."""
+    if config.columns.entity is None:
+        return None
+    ((number,),) = connection.execute("SELECT count(DISTINCT person) FROM persons").fetchall()
+    return dict.fromkeys(OF_PERSONS) | {"number": number}
+
+
+def _found_of_persons(found: PersonFigures | None) -> dict[str, int | None] | None:
+    return None if found is None else {name: getattr(found, name) for name in OF_PERSONS}
 
 
 def _kept(guarantees: dict[str, dict[str, Any]]) -> list[tuple[str, Any]]:
@@ -292,12 +216,33 @@ def _hierarchy(
     return dict(zip(domain.values.tolist(), read_ancestors(connection, domain.name), strict=True))
 
 
-def _columns(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+def _columns(connection: duckdb.DuckDBPyConnection, config: Config) -> list[dict[str, Any]]:
     rows = connection.execute("""
-        SELECT name, kind, fragment FROM columns JOIN fragments ON feature = name
+        SELECT name, kind, fragment, CASE WHEN kind = 'fixed' THEN scale END, precision, label
+        FROM columns JOIN fragments ON feature = name
         WHERE role = 'feature' ORDER BY position
     """).fetchall()
-    return [{"name": name, "kind": kind, "fragment": fragment} for name, kind, fragment in rows]
+    keys = ("name", "kind", "fragment", "scale", "precision", "label", "hierarchy")
+    hierarchies = {name: hierarchy_made(made) for name, made in config.columns.hierarchies.items()}
+    return [
+        {
+            key: held
+            for key, held in zip(keys, (*row, hierarchies.get(row[0])), strict=True)
+            if held is not None
+        }
+        for row in rows
+    ]
+
+
+def hierarchy_made(made: Path | Builder) -> dict[str, Any]:
+    """Return how a hierarchy is made, by the names of the settings."""
+    if isinstance(made, Path):
+        return {"made": "file"}
+    if made.ranges is not None:
+        widths = [int(width) if width.is_integer() else width for width in made.ranges]
+        return {"made": "ranges", "ranges": widths}
+    ((how, levels),) = made.model_dump(mode="json", exclude_none=True).items()
+    return {"made": how, how: levels}
 
 
 def _fragments(connection: duckdb.DuckDBPyConnection, files: Sequence[FragmentFiles]) -> list[dict[str, Any]]:

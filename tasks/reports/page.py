@@ -97,7 +97,11 @@ def render_report(facts: "ReportFacts") -> str:
             withheld=withholds(facts.manifest),
             risks=facts.risks,
             risk_picture=facts.risks
-            and risk_picture(facts.risks, facts.manifest["guarantees"]["k"]["asked"]),
+            and risk_picture(
+                facts.risks,
+                facts.manifest["guarantees"]["k"]["asked"],
+                "person" if facts.manifest.get("persons") else "record",
+            ),
             attacks=facts.attacks,
             attack_picture=facts.attacks and attack_picture(facts.attacks),
             utility=facts.utility,

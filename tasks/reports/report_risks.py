@@ -46,7 +46,7 @@ def _read_candidates(connection: duckdb.DuckDBPyConnection, part: int) -> tuple[
     return tuple(Bin(*row) for row in rows)
 
 
-def stated_risks(risks: Risks, *, withheld: bool) -> dict[str, Any]:
+def stated_risks(risks: Risks, *, withheld: bool, of_persons: bool = False) -> dict[str, Any]:
     """Return what a release states of its risks.
 
     Chances have two significant digits, shares of records two decimals; a share that would round to 0 is
@@ -59,28 +59,32 @@ def stated_risks(risks: Risks, *, withheld: bool) -> dict[str, Any]:
         As they were measured.
     withheld
         Whether only what follows from the published files may be told.
+    of_persons
+        Whether persons were counted. How many an equivalence class has does not follow from the files, so
+        that fragments are told of as joins are.
     """
     if withheld:
-        alone = [_stated_part(part) for part in risks.reidentification if len(part.fragments) == 1]
-        return {"withheld": True, "population": risks.population, "reidentification": alone}
+        alone = [part for part in risks.reidentification if len(part.fragments) == 1 and not of_persons]
+        stated = [_stated_part(part, of_persons=of_persons) for part in alone]
+        return {"withheld": True, "population": risks.population, "reidentification": stated}
     member = risks.membership
     return {
         "withheld": False,
         "population": risks.population,
-        "reidentification": [_stated_part(part) for part in risks.reidentification],
+        "reidentification": [_stated_part(part, of_persons=of_persons) for part in risks.reidentification],
         "membership_likelihood": None if member is None else _stated_spread(member.likelihood),
         "class_revealed": [_stated_class(known) for known in risks.revealed],
     }
 
 
-def _stated_part(part: Reidentification) -> dict[str, Any]:
-    alone = len(part.fragments) == 1
+def _stated_part(part: Reidentification, *, of_persons: bool) -> dict[str, Any]:
+    follows = len(part.fragments) == 1 and not of_persons
     return {
         "fragments": list(part.fragments),
-        "prosecutor": _stated_spread(part.prosecutor, follows=alone),
-        "journalist": _stated_spread(part.journalist, follows=alone),
+        "prosecutor": _stated_spread(part.prosecutor, follows=follows),
+        "journalist": _stated_spread(part.journalist, follows=follows),
         "marketer": _digits(part.marketer),
-        "unique_records": part.unique,
+        "unique_persons" if of_persons else "unique_records": part.unique,
     }
 
 

@@ -32,7 +32,7 @@ class Row(NamedTuple):
     shares: Floats
 
 
-def risk_picture(risks: Risks, k: int) -> str:
+def risk_picture(risks: Risks, k: int, one: str = "record") -> str:
     """Draw how many candidates records have, and how surely the class follows from what is known.
 
     Parameters
@@ -40,16 +40,18 @@ def risk_picture(risks: Risks, k: int) -> str:
     risks
     k
         Marked among the numbers of candidates.
+    one
+        What one of those is called who are counted.
     """
     rows = candidate_rows(risks.reidentification)
     heights = 1.0 + 0.24 * len(rows), 0.9 + 0.3 * len(risks.revealed)
 
     def draw(figure: Figure) -> None:
         above, below = figure.subplots(2, 1, height_ratios=heights)
-        _draw_candidates(above, rows, k)
-        _draw_revealed(below, risks.revealed)
+        _draw_candidates(above, rows, k, one)
+        _draw_revealed(below, risks.revealed, one)
 
-    label = "Shares of records by how many candidates they have, and by how surely their class is known"
+    label = f"Shares of {one}s by how many candidates they have, and by how surely their class is known"
     return svg_picture("risks", label, (NARROW, sum(heights)), draw)
 
 
@@ -90,7 +92,7 @@ def _grouped(part: Reidentification) -> Floats:
     return grouped
 
 
-def _draw_candidates(axes: Axes, rows: Sequence[Row], k: int) -> None:
+def _draw_candidates(axes: Axes, rows: Sequence[Row], k: int, one: str) -> None:
     axes.imshow([row.shares for row in rows], cmap="Blues", vmin=0, vmax=1 / DARKEST, aspect="auto")
     for y, row in enumerate(rows):
         for x, share in enumerate(row.shares):
@@ -106,7 +108,7 @@ def _draw_candidates(axes: Axes, rows: Sequence[Row], k: int) -> None:
     axes.grid(which="minor", color="white", linewidth=1)
     axes.tick_params(which="both", length=0)
     axes.spines[:].set_visible(False)
-    axes.set_xlabel("candidates of a record (share of the records)")
+    axes.set_xlabel(f"candidates of a {one} (share of the {one}s)")
 
 
 def _place(k: int) -> float:
@@ -121,7 +123,7 @@ def _percent(share: float) -> str:
     return "<1 %" if share < 0.005 else f"{100 * share:.0f} %"  # noqa: PLR2004 - what would print as zero
 
 
-def _draw_revealed(axes: Axes, revealed: Sequence[ClassRevealed]) -> None:
+def _draw_revealed(axes: Axes, revealed: Sequence[ClassRevealed], one: str) -> None:
     places = np.arange(len(revealed))
     shifts = np.linspace(-0.21, 0.21, len(MARKS))
     for (field, label, marker, face, edge), shift in zip(MARKS, shifts, strict=True):
@@ -130,7 +132,7 @@ def _draw_revealed(axes: Axes, revealed: Sequence[ClassRevealed]) -> None:
     axes.set_yticks(places, [_known(known) for known in revealed], fontsize=7.5)
     axes.set_ylim(len(revealed) - 0.5, -0.5)
     axes.set_xlim(-0.03, 1.03)
-    axes.set_xlabel("share of the records whose class is this probable")
+    axes.set_xlabel(f"share of the {one}s whose class is this probable")
     axes.grid(axis="x")
     axes.set_axisbelow(True)
     axes.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=2, fontsize=7.5, handletextpad=0.2)

@@ -1,12 +1,14 @@
 """Short programs that read a release, made to fit its columns and to run in its folder."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from tasks.reports.pictures import visible_text
 from tasks.store import quoted
 
 PLAIN_LENGTH = 40
+
+Form = Literal["numbers", "dates", "group", "set"]
 
 
 class Snippet(NamedTuple):
@@ -28,7 +30,7 @@ class Snippet(NamedTuple):
 
 
 def reading_snippets(manifest: Mapping[str, Any]) -> tuple[Snippet, ...]:
-    """Return how to read a numeric and a categorical feature, whichever there are, and the class.
+    """Return how to read a feature of numbers, dates, groups and sets, whichever there are, and the class.
 
     Parameters
     ----------
@@ -37,10 +39,9 @@ def reading_snippets(manifest: Mapping[str, Any]) -> tuple[Snippet, ...]:
     """
     columns, own = manifest["columns"], manifest["class"]
     per_class = manifest["class_values"] == "per_class"
-    numeric = [column for column in columns if column["kind"] != "categorical"]
-    categorical = [column for column in columns if column["kind"] == "categorical"]
     snippets: list[Snippet] = []
-    for held, read in ((numeric, _ranges), (categorical, _sets)):
+    for form, read in READERS.items():
+        held = [column for column in columns if _form(column) == form]
         if held:
             column = plainest(held)
             file = manifest["fragments"][column["fragment"] - 1]["parquet"]
@@ -48,6 +49,13 @@ def reading_snippets(manifest: Mapping[str, Any]) -> tuple[Snippet, ...]:
     if per_class:
         snippets += _listed_classes(manifest["fragments"][0]["parquet"], own)
     return tuple(snippets)
+
+
+def _form(column: Mapping[str, Any]) -> Form:
+    """Return what the cells of a column are read as."""
+    if column["kind"] == "categorical":
+        return "group" if "hierarchy" in column else "set"
+    return "dates" if column["kind"] == "date" else "numbers"
 
 
 def plainest(columns: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -77,6 +85,38 @@ FROM (SELECT {"" if own is None else f"{quoted(own)} AS class, "}{quoted(name)} 
     return [Snippet(what, "python", python), Snippet(what, "sql", sql)]
 
 
+def _dates(file: str, name: str, own: str | None) -> list[Snippet]:
+    by = "" if own is None else f".groupby(rows[{text_of(own)}])"
+    python = f"""import pandas as pd
+
+rows = pd.read_parquet("{file}")
+bounds = pd.json_normalize(rows[{text_of(name)}])[["lower", "upper"]]  # the first and the last day
+middle = bounds.astype("datetime64[s]").mean(axis=1)
+print(middle{by}.agg(["count", "mean"]))"""
+    sql = f"""SELECT {"" if own is None else "class, "}count(*) AS records,
+       min(x.lower) AS first_day, max(x.upper) AS last_day,
+       make_timestamp(avg(epoch_us(x.lower) / 2 + epoch_us(x.upper) / 2)::BIGINT)::DATE AS mean_middle
+FROM (SELECT {"" if own is None else f"{quoted(own)} AS class, "}{quoted(name)} AS x
+      FROM '{file}'){"" if own is None else chr(10) + "GROUP BY class ORDER BY class"};"""
+    what = "Read a range of dates as its first and last day or its midpoint"
+    return [Snippet(what, "python", python), Snippet(what, "sql", sql)]
+
+
+def _groups(file: str, name: str, own: str | None) -> list[Snippet]:
+    keys = "group" if own is None else f"group, rows[{text_of(own)}]"
+    python = f"""import pandas as pd
+
+rows = pd.read_parquet("{file}")
+group = rows[{text_of(name)}].str[0]  # the name of a value, or of the smallest group that holds it
+print(rows.groupby([{keys}], dropna=False).size())"""
+    sql = f"""SELECT x[1] AS group_name, {"" if own is None else "class, "}count(*) AS records
+FROM (SELECT {quoted(name)} AS x{"" if own is None else f", {quoted(own)} AS class"}
+      FROM '{file}')
+GROUP BY ALL ORDER BY ALL;"""
+    what = "Read a group of a hierarchy"
+    return [Snippet(what, "python", python), Snippet(what, "sql", sql)]
+
+
 def _sets(file: str, name: str, own: str | None) -> list[Snippet]:
     keys = text_of(name) if own is None else f"{text_of(name)}, {text_of(own)}"
     python = f"""import pandas as pd
@@ -90,6 +130,14 @@ FROM (SELECT unnest({quoted(name)}) AS category{"" if own is None else f", {quot
 GROUP BY ALL ORDER BY ALL;"""
     what = "Read a set of categories"
     return [Snippet(what, "python", python), Snippet(what, "sql", sql)]
+
+
+READERS: dict[Form, Callable[[str, str, str | None], list[Snippet]]] = {
+    "numbers": _ranges,
+    "dates": _dates,
+    "group": _groups,
+    "set": _sets,
+}
 
 
 def _listed_classes(file: str, own: str) -> list[Snippet]:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from tasks.risks.figures import ClassRevealed
 from tasks.risks.own_classes import together
+from tasks.risks.per_person import Sureness, surest
 from tasks.risks.spread import spread
 
 Counts = npt.NDArray[np.int64] | npt.NDArray[np.float64]
@@ -74,7 +75,7 @@ def posterior(logs: Floats) -> Floats:
 
 
 def class_revealed(
-    counts: Sequence[Counts], members: Sequence[Labels], classes: Labels
+    counts: Sequence[Counts], members: Sequence[Labels], classes: Labels, persons: Labels | None = None
 ) -> tuple[ClassRevealed, ...]:
     """Measure what the prior, the best single fragment and all fragments together tell of the class.
 
@@ -90,6 +91,9 @@ def class_revealed(
         The EC of every record, for each fragment.
     classes : ndarray of shape (records,)
         The class of every record in the input.
+    persons : ndarray of shape (records,), or None
+        Whom each record is of, numbered from 0; each person then counts once, with the record whose class
+        follows most surely. None where each record is taken for a person.
 
     Returns
     -------
@@ -107,14 +111,18 @@ def class_revealed(
         _told([_logarithms(fragment)], [np.arange(len(fragment), dtype=np.int32)], prior)
         for fragment in counts
     ]
-    right = [np.count_nonzero(guess.likely[ecs] == truth) for guess, ecs in zip(single, members, strict=True)]
+
+    def known(guess: Guess) -> Sureness:
+        return surest(Sureness(guess.probability, (guess.likely == truth).astype(np.float64)), persons)
+
+    right = [known(guess.of(ecs)).right.sum() for guess, ecs in zip(single, members, strict=True)]
     best = int(np.argmax(right))
     revealed = [
-        _revealed("prior", None, _before(prior, len(truth)), truth),
-        _revealed("fragment", best + 1, single[best].of(members[best]), truth),
+        _revealed("prior", None, known(_before(prior, len(truth)))),
+        _revealed("fragment", best + 1, known(single[best].of(members[best]))),
     ]
     if len(counts) > 1:
-        revealed.append(_revealed("combination", None, _combined(counts, members, prior), truth))
+        revealed.append(_revealed("combination", None, known(_combined(counts, members, prior))))
     return tuple(revealed)
 
 
@@ -153,17 +161,14 @@ def _logarithms(shares: Counts) -> Floats:
 
 
 def _revealed(
-    knowledge: Literal["prior", "fragment", "combination"],
-    fragment: int | None,
-    guess: Guess,
-    truth: npt.NDArray[np.intp],
+    knowledge: Literal["prior", "fragment", "combination"], fragment: int | None, known: Sureness
 ) -> ClassRevealed:
     return ClassRevealed(
         knowledge,
         fragment,
-        largest=spread(guess.probability),
-        above_half=float(np.mean(guess.probability > 0.5 + CLOSE)),
-        above_nine_tenths=float(np.mean(guess.probability > 0.9 + CLOSE)),
-        certain=float(np.mean(guess.probability >= 1 - CLOSE)),
-        right=float(np.mean(guess.likely == truth)),
+        largest=spread(known.probability),
+        above_half=float(np.mean(known.probability > 0.5 + CLOSE)),
+        above_nine_tenths=float(np.mean(known.probability > 0.9 + CLOSE)),
+        certain=float(np.mean(known.probability >= 1 - CLOSE)),
+        right=float(np.mean(known.right)),
     )

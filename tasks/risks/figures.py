@@ -1,10 +1,13 @@
-"""What is measured of disclosure risk, in numbers."""
+"""What is measured of disclosure risk, in numbers.
+
+Where persons are counted, a record is to be read as a person, here and in what is stored of these figures.
+"""
 
 from typing import Literal, NamedTuple
 
 
 class Spread(NamedTuple):
-    """How a figure is spread over records: its mean and its quantiles."""
+    """How a figure is spread over records, or persons: its mean and its quantiles."""
 
     mean: float
     least: float

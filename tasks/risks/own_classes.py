@@ -108,20 +108,23 @@ def _cells(table: Floats, ecs: Labels, values: Indices | None) -> Floats:
     return np.asarray(table.ravel().take(ecs.astype(np.intp)[:, None] * table.shape[1] + values))
 
 
-def class_sizes(classes: Labels) -> Counts:
-    """Return how many records share the EC of each record.
+def class_sizes(classes: Labels, counts: Counts | None = None) -> Counts:
+    """Return how many share the EC of each record.
 
     Parameters
     ----------
     classes : ndarray of shape (records,)
         The EC of every record.
+    counts : int64 ndarray of shape (ECs, class values), or None
+        Whom the ECs count; None where they count records.
 
     Examples
     --------
-    >>> class_sizes(np.array([0, 1, 1]))
-    array([1, 2, 2])
+    >>> class_sizes(np.array([0, 1, 1])), class_sizes(np.array([0, 1, 1]), np.array([[1, 0], [0, 1]]))
+    (array([1, 2, 2]), array([1, 1, 1]))
     """
-    return np.bincount(classes)[classes]
+    sizes = np.bincount(classes) if counts is None else counts.sum(axis=1)
+    return np.asarray(sizes[classes])
 
 
 def join_rows(counts: Sequence[Counts], members: Sequence[Labels]) -> Counts:

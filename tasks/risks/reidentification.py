@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from tasks.risks.figures import Reidentification
 from tasks.risks.own_classes import class_sizes, join_rows
+from tasks.risks.per_person import fewest_candidates
 from tasks.risks.spread import binned, spread
 
 Counts = npt.NDArray[np.int64]
@@ -97,28 +98,35 @@ def _chances_of_few(p: float) -> Floats:
 
 
 def reidentification(
-    counts: Sequence[Counts], members: Sequence[Labels], population: int | None = None
+    counts: Sequence[Counts],
+    members: Sequence[Labels],
+    population: int | None = None,
+    persons: Labels | None = None,
 ) -> Iterator[Reidentification]:
     """Measure every fragment, every pair of up to eight fragments, and all where there are more than two.
 
     Parameters
     ----------
     counts : sequence of int64 ndarrays of shape (E_i, class values)
-        Class counts of each fragment.
+        Class counts of each fragment; in persons where these are counted.
     members : sequence of ndarrays of shape (records,)
         The EC of every record, for each fragment.
     population
-        People that the records are drawn from, at least as many; None if the table is the population.
+        People that the table's are drawn from, at least as many; None if the table is the population.
+    persons : ndarray of shape (records,), or None
+        Whom each record is of, numbered from 0; None where each record is taken for a person.
     """
-    fraction = 1.0 if population is None else len(members[0]) / population
+    people = len(members[0]) if persons is None else int(persons.max()) + 1
+    fraction = 1.0 if population is None else people / population
     for fragments in _parts(len(members)):
         first, *others = fragments
         candidates = (
             join_rows([counts[i] for i in fragments], [members[i] for i in fragments])
             if others
-            else class_sizes(members[first])
+            else class_sizes(members[first], None if persons is None else counts[first])
         )
-        yield _measured([i + 1 for i in fragments], np.sort(candidates), fraction)
+        own = fewest_candidates(candidates, persons)
+        yield _measured([i + 1 for i in fragments], np.sort(own), fraction)
 
 
 def _parts(fragments: int) -> list[tuple[int, ...]]:
