@@ -239,12 +239,21 @@ def experiments(
 
 
 @app.command
-def init(table: Path, *, output: Path = Path("release.toml")) -> None:
+def init(
+    table: Path,
+    *,
+    output: Path = Path("release.toml"),
+    sheet: str | None = None,
+    query: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> None:
     """Look at a table and write a configuration for it, with every column's role and why.
 
     ```
     unjoin init patients.csv
-    unjoin init patients.parquet --output nightly.toml
+    unjoin init patients.xlsx --sheet "Ward 3" --output nightly.toml
+    unjoin init clinic.duckdb --query "SELECT * FROM stays WHERE year = 2026"
     ```
 
     The class is never guessed: fill it in, then run `unjoin release`.
@@ -252,14 +261,26 @@ def init(table: Path, *, output: Path = Path("release.toml")) -> None:
     Parameters
     ----------
     table
-        CSV or TSV (gzip too), or Parquet.
+        A text file such as CSV or TSV (gzip and zstd too), Parquet, Excel, SPSS or Stata, or a DuckDB or
+        SQLite database.
     output
         The configuration to write; a file that exists is never overwritten.
+    sheet
+        Of a workbook with several.
+    query
+        The SELECT that gives the table of a database.
+    delimiter
+        Between the cells of a text file; found unless given.
+    encoding
+        Of a text file; found unless given.
     """
     from flows.terminal import TERMINAL  # noqa: PLC0415
-    from tasks.loading.propose import write_proposal  # noqa: PLC0415
+    from tasks.proposing.propose import write_proposal  # noqa: PLC0415
+    from tasks.read_config import parse_input  # noqa: PLC0415
 
-    write_proposal(table, output)
+    given = {"sheet": sheet, "query": query, "delimiter": delimiter, "encoding": encoding}
+    settings = {name: value for name, value in given.items() if value is not None}
+    write_proposal(parse_input({"path": table, **settings}), output)
     run = shlex.join(["unjoin", "release", str(output)])
     TERMINAL.print(f"wrote {output}: fill in the class, then run: {run}", soft_wrap=True, markup=False)
 

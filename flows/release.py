@@ -7,6 +7,7 @@ from prefect import flow
 from tasks.arrange import arrange_lines
 from tasks.choose_fragments import choose_fragments
 from tasks.chunks import anonymize_chunks
+from tasks.compare_earlier import compare_earlier
 from tasks.config import Config
 from tasks.enforce import enforce_non_reconstructibility
 from tasks.fragment import fragment_features
@@ -26,7 +27,7 @@ from tasks.write import write_fragments
 from validations.attack_release import attack_release
 from validations.check_release import check_release, require
 
-STEPS = 19
+STEPS = 20
 
 
 @flow(name="release", flow_run_name="release {config.output.name}", persist_result=False)
@@ -45,6 +46,7 @@ def release(config: Config) -> Path:
     """
     with workspace(config) as run, shown_in_prefect(STEPS):
         load_table(run.store, config)
+        compare_earlier(run.store, config)
         measure_mutual_information(run.store, config)
         config = choose_fragments(run.store, config)
         fragment_features(run.store, config)

@@ -31,6 +31,8 @@ def progress_shown() -> Iterator[None]:
                 bar.reset(current, description=event.step, total=1.0)
             elif event.kind == "progress":
                 bar.update(current, completed=event.share)
+            elif event.kind == "remark":
+                ERRORS.print(f"[yellow]note[/]    {escape(event.text)}", soft_wrap=True)
             else:
                 mark = "[green]done[/]" if event.kind == "finished" else "[red]failed[/]"
                 ERRORS.print(f"{mark:<18}{escape(event.step):<44}{event.seconds:7.2f} s")
@@ -85,6 +87,7 @@ def _in_words(manifest: Manifest) -> list[str]:
     return [
         _published_in_words(manifest),
         _classes_in_words(manifest),
+        *_persons_in_words(manifest),
         *_protection_in_words(manifest),
         *_joins_in_words(manifest),
         _cost_in_words(manifest),
@@ -110,6 +113,17 @@ def _classes_in_words(manifest: Manifest) -> str:
         "In every fragment, each combination of released feature values belongs to at least "
         f"{k['achieved']:,} records (asked: {k['asked']:,})."
     )
+
+
+def _persons_in_words(manifest: Manifest) -> list[str]:
+    """Return what holds in persons, where these are counted."""
+    persons = manifest.get("persons")
+    if persons is None:
+        return []
+    joined, number = persons["smallest_join"], persons["number"]
+    joins = "" if joined is None else f", and no join isolates fewer than {joined:,} combinations of persons"
+    least = f"belongs to at least {persons['smallest_class']:,} of the {_count(number, 'person')}"
+    return [f"Persons were counted, not only their records: each combination {least}{joins}."]
 
 
 def _protection_in_words(manifest: Manifest) -> list[str]:

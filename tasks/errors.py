@@ -29,6 +29,10 @@ class InputError(UnjoinError):
     exit_code = 2
 
 
+class DriftError(InputError):
+    """The table is not like an earlier release of it, and was to be refused then."""
+
+
 class InfeasibleError(UnjoinError):
     """No release of this table can keep what was asked."""
 

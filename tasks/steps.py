@@ -25,6 +25,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+EventKind = Literal["started", "progress", "finished", "failed", "remark"]
+
+
 class Event(NamedTuple):
     """What a listener hears of a step.
 
@@ -33,20 +36,23 @@ class Event(NamedTuple):
     step
         The step's name.
     kind
-        Whether it started, went on, finished or failed.
+        Whether it started, went on, finished or failed, or has something to tell.
     share
         How much of it is done, 0 to 1.
     seconds
         Since it started.
     items
         Of how many items it is run for each; 0 if it is run once.
+    text
+        What it tells; no value of the data.
     """
 
     step: str
-    kind: Literal["started", "progress", "finished", "failed"]
+    kind: EventKind
     share: float
     seconds: float
     items: int = 0
+    text: str = ""
 
 
 class _Running(NamedTuple):
@@ -78,10 +84,15 @@ def progress(share: float) -> None:
     _announce("progress", share)
 
 
-def _announce(kind: Literal["started", "progress", "finished", "failed"], share: float) -> None:
+def remark(text: str) -> None:
+    """Tell listeners something of the table that a person should know, without any value of it."""
+    _announce("remark", 0.0, text)
+
+
+def _announce(kind: EventKind, share: float, text: str = "") -> None:
     step, started, items = _current.get(_Running("", time.perf_counter(), 0))
     for listener in _listeners.get():
-        listener(Event(step, kind, share, time.perf_counter() - started, items))
+        listener(Event(step, kind, share, time.perf_counter() - started, items, text))
 
 
 class Step(Generic[P, R]):

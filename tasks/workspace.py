@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tasks.config import Config
-from tasks.errors import ConfigurationError, GateError, InfeasibleError, InputError
+from tasks.errors import ConfigurationError, DriftError, GateError, InfeasibleError, InputError
 from tasks.failures import ERROR_LOG
 from tasks.store import create_workspace
 
@@ -42,7 +42,8 @@ def workspace(config: Config) -> Iterator[Run]:
     """Open the folders of a run, and leave behind only what it should.
 
     A release that was published, or stopped by Ctrl-C, leaves no workspace unless asked to; bad input leaves
-    nothing; a failed gate or a crash leaves the workspace, private, for whoever looks into it.
+    nothing; a failed gate, a table that drifted or a crash leaves the workspace, private, for whoever looks
+    into it.
 
     Raises
     ------
@@ -57,6 +58,8 @@ def workspace(config: Config) -> Iterator[Run]:
         staging = place / f"{STAGING}{version}"
         try:
             yield Run(store, staging, version)
+        except DriftError:
+            raise
         except (ConfigurationError, InputError, InfeasibleError):
             shutil.rmtree(folder)
             raise

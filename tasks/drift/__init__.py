@@ -1,0 +1,1 @@
+"""Where a table is not like an earlier release of it."""

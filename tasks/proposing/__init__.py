@@ -1,0 +1,1 @@
+"""A first configuration for a table, from counts of what its columns hold."""
