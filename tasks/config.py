@@ -246,7 +246,7 @@ class Config(Section):
             )
         if self.privacy.l_model != "distinct" or self.privacy.t is not None:
             raise ValueError(
-                "columns.entity: shares of records are not those of persons: l must be distinct, and t not set"
+                "columns.entity: shares of records are not those of persons: l must be distinct, t not set"
             )
         if self.segmentation.min_segment is not None:
             raise ValueError(

@@ -3,13 +3,15 @@
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from tasks.config import Config
 from tasks.errors import ConfigurationError
-from tasks.table_settings import Builder
+from tasks.table_settings import Builder, Input, Section
+
+S = TypeVar("S", bound=Section)
 
 EXPECTED = {
     "int_parsing": "a whole number",
@@ -17,6 +19,7 @@ EXPECTED = {
     "int_from_float": "a whole number",
     "float_parsing": "a number",
     "float_type": "a number",
+    "finite_number": "a finite number",
     "bool_parsing": "true or false",
     "bool_type": "true or false",
     "string_type": "a text",
@@ -37,7 +40,7 @@ UNIONS = {
     "columns.features": 'must be a list of columns, or "rest"',
     "fragmentation.fragments": 'must be a whole number from 1, or "auto"',
 }
-UNION_PARTS = ("constrained-", "literal[", "tuple[")
+UNION_PARTS = ("constrained-", "literal[", "tuple[", "union[")
 
 BOUNDS = {
     "greater_than": ("above", "gt"),
@@ -83,15 +86,30 @@ def parse_config(settings: dict[str, Any]) -> Config:
     ConfigurationError
         With one line per fault.
     """
+    return _parsed(Config, settings)
+
+
+def parse_input(settings: dict[str, Any]) -> Input:
+    """Return where a table is and how it is written, as the settings of [input] describe it.
+
+    Raises
+    ------
+    ConfigurationError
+        With one line per fault.
+    """
+    return _parsed(Input, settings, "input")
+
+
+def _parsed(section: type[S], settings: dict[str, Any], *within: str) -> S:
     try:
-        return Config.model_validate(settings)
+        return section.model_validate(settings)
     except ValidationError as error:
-        faults = dict.fromkeys(_fault(fault) for fault in error.errors())
+        faults = dict.fromkeys(_fault(fault, within) for fault in error.errors())
         raise ConfigurationError("\n".join(faults)) from None
 
 
-def _fault(fault: Any) -> str:  # noqa: ANN401 - pydantic's own mapping
-    parts = [str(part) for part in fault["loc"]]
+def _fault(fault: Any, within: tuple[str, ...]) -> str:  # noqa: ANN401 - pydantic's own mapping
+    parts = [*within, *(str(part) for part in fault["loc"])]
     where = ".".join(part for part in parts if not part.startswith(UNION_PARTS))
     told = _in_words(where, fault)
     return f"{where}: {told}" if where else told

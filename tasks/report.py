@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from tasks.reports.coarse import all_coarse, coarse, step_of_release, withholds
 from tasks.reports.dictionary import ColumnEntry, read_dictionary
-from tasks.reports.manifest import DIGITS, Figures, Manifest, complete_manifest, read_manifest, write_manifest
+from tasks.reports.gate_figures import Figures
+from tasks.reports.manifest import DIGITS, Manifest, complete_manifest, read_manifest, write_manifest
 from tasks.reports.page import render_report
 from tasks.reports.report_attacks import Attacked, read_attacks, stated_attacks
 from tasks.reports.report_risks import read_risks, stated_risks
@@ -168,7 +169,10 @@ def _with_measurements(manifest: Manifest, facts: ReportFacts) -> Manifest:
     withheld = withholds(manifest)
     stated = manifest | {"measures": measures} | stated_choice(facts.choice)
     stated |= stated_attacks(facts.attacks, withheld=withheld)
-    return stated if facts.risks is None else stated | {"risks": stated_risks(facts.risks, withheld=withheld)}
+    if facts.risks is None:
+        return stated
+    of_persons = bool(manifest.get("persons"))
+    return stated | {"risks": stated_risks(facts.risks, withheld=withheld, of_persons=of_persons)}
 
 
 def _f_measures(learning: Learning | None) -> dict[str, float]:

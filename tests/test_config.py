@@ -291,12 +291,10 @@ FILES = {"group": "group.csv", "diagnosis": "diagnosis.csv"}
         (
             {"hierarchies": FILES},
             {"t": 0.3, "t_distance": "ordered"},
-            'columns.hierarchies: is used with privacy.t_distance = "hierarchical" only',
-        ),
-        (
-            {"hierarchies": FILES | {"age": "age.csv"}},
-            {"t": 0.3, "t_distance": "hierarchical"},
-            "columns.hierarchies: 'age' is neither the class nor a sensitive attribute",
+            (
+                "columns.hierarchies: that of 'group', which is published as it is, is used with "
+                'privacy.t_distance = "hierarchical" only'
+            ),
         ),
         (
             {"hierarchies": {"group": "group.csv"}},
@@ -343,7 +341,7 @@ def test_the_file_name_tells_the_format_unless_it_is_given():
         for name in ("a.csv", "a.CSV.gz", "a.txt", "a.tsv.gz", "a.parquet", "a.b.pq")
     }
     assert list(formats.values()) == ["csv", "csv", "csv", "tsv", "parquet", "parquet"]
-    assert parse_config(settings("input", path="a.data", format="tsv")).input.separator == "\t"
+    assert parse_config(settings("input", path="a.data", format="tsv")).input.written_as == "tsv"
     with pytest.raises(ConfigurationError, match=r"input\.format: cannot be told"):
         _ = parse_config(settings("input", path="a.data")).input.written_as
 

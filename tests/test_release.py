@@ -121,7 +121,7 @@ def test_every_value_lies_within_a_published_cell_of_its_column(tmp_path, small_
     asked = settings(tmp_path, small_table)
     asked["run"]["keep_workspace"] = True
     manifest = json.loads((publish_plainly(asked) / "release.json").read_text())
-    kinds = {column["name"]: column["kind"] for column in manifest["columns"]}
+    kinds = {column["name"]: (column["kind"], column.get("scale", 0)) for column in manifest["columns"]}
     (store,) = (tmp_path / "workspace").glob("*/store.duckdb")
     with duckdb.connect(store, read_only=True) as connection:
         for number, fragment in enumerate(manifest["fragments"], 1):
@@ -132,7 +132,7 @@ def test_every_value_lies_within_a_published_cell_of_its_column(tmp_path, small_
                     JOIN regions_{number} AS regions ON regions.rowid = fragment_{number}
                 """).fetchall()
                 assert len(rows) == len(small_table)
-                assert all(covers(parse_cell(cell, kinds[name]), value) for value, cell in rows), name
+                assert all(covers(parse_cell(cell, *kinds[name]), value) for value, cell in rows), name
     assert manifest["suppressed_records"] == 0
 
 
@@ -352,7 +352,7 @@ def test_coarsened_cells_still_cover_every_value(tmp_path, small_table, monkeypa
     asked = settings(tmp_path, small_table, enforcement="coarsen")
     asked["run"]["keep_workspace"] = True
     manifest = json.loads((publish_plainly(asked) / "release.json").read_text())
-    kinds = {column["name"]: column["kind"] for column in manifest["columns"]}
+    kinds = {column["name"]: (column["kind"], column.get("scale", 0)) for column in manifest["columns"]}
     (store,) = (tmp_path / "workspace").glob("*/store.duckdb")
     with duckdb.connect(store, read_only=True) as connection:
         for number, fragment in enumerate(manifest["fragments"], 1):
@@ -363,7 +363,7 @@ def test_coarsened_cells_still_cover_every_value(tmp_path, small_table, monkeypa
                     JOIN regions_{number} AS regions ON regions.rowid = fragment_{number}
                 """).fetchall()
                 assert len(rows) == len(small_table)
-                assert all(covers(parse_cell(cell, kinds[name]), value) for value, cell in rows), name
+                assert all(covers(parse_cell(cell, *kinds[name]), value) for value, cell in rows), name
 
 
 @pytest.mark.parametrize(("guarantee", "strict"), [("records", False), ("join", True)])
