@@ -13,7 +13,7 @@ from tasks.config import Config
 from tasks.domain import Domain
 from tasks.learning.learn import equal_shares
 from tasks.steps import progress, step
-from tasks.store import open_store, write_table
+from tasks.store import add_rows, open_store, write_table
 from tasks.tables import (
     read_class_counts,
     read_class_domain,
@@ -23,7 +23,7 @@ from tasks.tables import (
     read_matrix,
     read_regions,
 )
-from tasks.utility.binned import Binned, binned
+from tasks.utility.binned import binned
 from tasks.utility.kept import Kept, Pair, kept_of_feature, pair_information, total_variation
 
 Numbers = npt.NDArray[np.float64]
@@ -67,7 +67,10 @@ def _measure(
         zip(fragments, _published_counts(connection, config), strict=True), 1
     ):
         regions = read_regions(connection, number, domains)
-        values = [_binned(connection, domain, config.fragmentation.bins) for domain in domains]
+        codes = read_codes(connection, domains)
+        values = [
+            binned(codes[:, place], domain, config.fragmentation.bins) for place, domain in enumerate(domains)
+        ]
         yield _Fragment(
             [kept_of_feature(*of, counts) for of in zip(regions, values, strict=True)],
             pair_information(regions, values, counts.sum(axis=1)),
@@ -85,10 +88,6 @@ def _published_counts(connection: duckdb.DuckDBPyConnection, config: Config) -> 
         "SELECT list(records ORDER BY ec) FROM equivalence_classes GROUP BY fragment ORDER BY fragment"
     ).fetchall()
     return [equal_shares(after, np.array(records)) for after, (records,) in zip(counts, sizes, strict=True)]
-
-
-def _binned(connection: duckdb.DuckDBPyConnection, domain: Domain, bins: int) -> Binned:
-    return binned(read_codes(connection, [domain])[:, 0], domain, bins)
 
 
 def _in_input_order(fragments: Sequence[Sequence[int]], kept: Sequence[_Fragment]) -> list[Kept]:
@@ -109,13 +108,11 @@ def _write_features(
             mean_shift DOUBLE, spread_ratio DOUBLE
         )
     """)
-    connection.executemany(
-        "INSERT INTO utility VALUES (?, ?, ?, ?, ?, ?)",
-        [
-            (domain.name, information, *feature)
-            for domain, information, feature in zip(domains, before.tolist(), kept, strict=False)
-        ],
-    )
+    rows = [
+        (domain.name, information, *feature)
+        for domain, information, feature in zip(domains, before.tolist(), kept, strict=False)
+    ]
+    add_rows(connection, "utility", rows)
 
 
 def _write_pairs(

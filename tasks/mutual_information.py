@@ -5,9 +5,11 @@ values still fit a small table, and one count over two groups holds the tables o
 of columns between them.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import combinations_with_replacement
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +22,8 @@ from tasks.tables import read_domains, read_sensitive_domains, write_matrix
 Bins = npt.NDArray[np.int32]
 Matrix = npt.NDArray[np.float64]
 
-CELLS_PER_GROUP = 128
+CELLS_PER_GROUP = 128  # the joint values of two groups fit 16 bits, and their counts a core's cache
+COUNTERS = 2  # threads; a count leaves the interpreter free
 DENSE_CELLS = 2**22
 SINGLE_PRECISION_ROWS = 2**24  # below, counts are exact in single precision
 
@@ -79,10 +82,13 @@ def mutual_information_matrix(columns: Sequence[Bins]) -> Matrix:
     sizes = [int(column.max()) + 1 for column in columns]
     joint_entropy = np.zeros((len(columns), len(columns)))
     groups = [_Group(members, columns, sizes) for members in _pack(sizes)]
-    for first, second in combinations_with_replacement(groups, 2):
-        entropies = first.joint_entropies(second)
-        joint_entropy[np.ix_(first.members, second.members)] = entropies
-        joint_entropy[np.ix_(second.members, first.members)] = entropies.T
+    others = [groups[place:] for place in range(len(groups))]
+    with ThreadPoolExecutor(COUNTERS) as counters:
+        counted = counters.map(_Group.joint_entropies, groups, others)
+        for first, of_others, entropies in zip(groups, others, counted, strict=True):
+            members = [member for second in of_others for member in second.members]
+            joint_entropy[np.ix_(first.members, members)] = entropies
+            joint_entropy[np.ix_(members, first.members)] = entropies.T
     joint_entropy = np.triu(joint_entropy) + np.triu(joint_entropy, 1).T
     entropy = joint_entropy.diagonal()
     information = entropy[:, None] + entropy[None, :] - joint_entropy
@@ -90,15 +96,16 @@ def mutual_information_matrix(columns: Sequence[Bins]) -> Matrix:
 
 
 def _pack(sizes: Sequence[int]) -> list[list[int]]:
-    """Group columns, smallest first, while the group's joint values stay few."""
-    groups: list[list[int]] = []
-    cells = CELLS_PER_GROUP + 1
-    for column in sorted(range(len(sizes)), key=lambda column: sizes[column]):
-        if cells * sizes[column] > CELLS_PER_GROUP:
-            groups.append([])
-            cells = 1
-        groups[-1].append(column)
-        cells *= sizes[column]
+    """Group columns while the group's joint values stay few: the largest, and the largest that fit beside."""
+    left = sorted(range(len(sizes)), key=sizes.__getitem__)
+    groups = []
+    while left:
+        group = [left.pop()]
+        cells = sizes[group[0]]
+        while fitting := bisect_right(left, CELLS_PER_GROUP // cells, key=sizes.__getitem__):
+            group.append(left.pop(fitting - 1))
+            cells *= sizes[group[-1]]
+        groups.append(group)
     return groups
 
 
@@ -110,10 +117,12 @@ class _Group:
         self.columns = [columns[member] for member in members]
         self.sizes = [sizes[member] for member in members]
         self.cells = int(np.prod(self.sizes))
-        self.rows = np.zeros(len(columns[0]), dtype=np.intp)
+        self.rows: npt.NDArray[Any] = np.zeros(
+            len(columns[0]), dtype=np.int16 if self.cells <= CELLS_PER_GROUP else np.intp
+        )
         for column, size in zip(self.columns, self.sizes, strict=True):
             self.rows *= size
-            self.rows += column
+            self.rows += column.astype(self.rows.dtype)
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
         self.indicator = self._indicator() if len(members) > 1 else None
 
@@ -126,11 +135,14 @@ class _Group:
             indicator[start + value, cells] = 1.0
         return indicator
 
-    def joint_entropies(self, other: "_Group") -> Matrix:
-        """Return H(x, y) for each x of this group and y of the other, in nats."""
+    def joint_entropies(self, others: "Sequence[_Group]") -> Matrix:
+        """Return H(x, y) for each x of this group and y of the others, one after the other, in nats."""
+        return np.concatenate([self._joint_entropies(other) for other in others], axis=1)
+
+    def _joint_entropies(self, other: "_Group") -> Matrix:
         if self.cells * other.cells > max(DENSE_CELLS, len(self.rows)):
             return self._sparse_joint_entropies(other)
-        both = self.rows * other.cells
+        both = np.multiply(self.rows, other.cells, dtype=np.result_type(self.rows, other.rows))
         both += other.rows
         table = np.bincount(both, minlength=self.cells * other.cells).reshape(self.cells, other.cells)
         pairs = _marginals(self.indicator, table, other.indicator)

@@ -71,7 +71,7 @@ def read_config(path: Path, overrides: Iterable[str] = ()) -> Config:
         raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
         raise ConfigurationError(f"{path}: is not a text file in UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also of numbers too long, and of nesting
         raise ConfigurationError(f"{path}: is not TOML: {error}") from None
     for override in overrides:
         _override(settings, override)
@@ -110,9 +110,14 @@ def _parsed(section: type[S], settings: dict[str, Any], *within: str) -> S:
 
 def _fault(fault: Any, within: tuple[str, ...]) -> str:  # noqa: ANN401 - pydantic's own mapping
     parts = [*within, *(str(part) for part in fault["loc"])]
-    where = ".".join(part for part in parts if not part.startswith(UNION_PARTS))
+    where = ".".join(_shown(part) for part in parts if not part.startswith(UNION_PARTS))
     told = _in_words(where, fault)
     return f"{where}: {told}" if where else told
+
+
+def _shown(part: str) -> str:
+    """Return a key as it is, or in quotes where it could not be seen in a line."""
+    return part if part.isprintable() and part.strip() else repr(part)
 
 
 def _in_words(where: str, fault: Any) -> str:  # noqa: ANN401 - pydantic's own mapping
@@ -136,7 +141,7 @@ def _override(settings: dict[str, Any], override: str) -> None:
         raise ConfigurationError(f"--set {override}: must look like section.key=value, such as privacy.k=10")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         value = text.strip() or None
     place = settings[section]
     table, dot, column = name.partition(".")

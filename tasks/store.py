@@ -1,6 +1,6 @@
 """The run's private store: every intermediate, as a table that a person can query."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,14 @@ def quoted(name: str) -> str:
 def literal(text: str) -> str:
     """Return a text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def add_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Add rows to a table in one statement: one for each row takes a hundred times as long."""
+    if rows:
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        unnested = ", ".join(["unnest(?)"] * len(columns))
+        connection.execute(f"INSERT INTO {quoted(table)} SELECT {unnested}", columns)
 
 
 def write_table(

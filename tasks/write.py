@@ -73,10 +73,12 @@ def _write_parquet(connection: duckdb.DuckDBPyConnection, number: int, names: Na
     connection.execute(f"""
         COPY (
             SELECT {", ".join([*cells, *names.values])} FROM (
-                SELECT cells.*, published.*
-                FROM published_{number} AS published
-                JOIN typed_regions_{number} AS cells ON cells.rowid = ec, range(records)
-                ORDER BY line
+                SELECT *, unnest(range(records)) FROM (
+                    SELECT cells.*, published.*
+                    FROM published_{number} AS published
+                    JOIN typed_regions_{number} AS cells ON cells.rowid = ec
+                    ORDER BY line
+                )
             )
         ) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)
     """)

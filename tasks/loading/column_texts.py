@@ -1,5 +1,6 @@
 """What the texts of a column look like, in counts."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from tasks.loading.dates import LIKE_A_DATE
 
 NUMBER = r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
 COMMA_NUMBER = "[+-]?[0-9]+,[0-9]+"
+AT_ONCE = 20  # columns whose texts are counted in one query
 EXACT_LENGTH = 15  # characters of a number without exponent that a double can always tell apart
 
 
@@ -50,10 +52,25 @@ class Texts(NamedTuple):
     commas: int
 
 
-def texts_of(connection: duckdb.DuckDBPyConnection, raw: str) -> Texts:
+NONE = Texts(0, 0, 0, 0, 0, 0, 0, -1, -1, 0, 0, 0)
+
+
+def texts_of(connection: duckdb.DuckDBPyConnection, raws: Sequence[str]) -> dict[str, Texts]:
+    """Return what the texts of some columns of the table `raw` look like, by column."""
+    found: dict[str, Texts] = {}
+    for start in range(0, len(raws), AT_ONCE):
+        found |= _texts_of(connection, raws[start : start + AT_ONCE])
+    return found
+
+
+def _texts_of(connection: duckdb.DuckDBPyConnection, raws: Sequence[str]) -> dict[str, Texts]:
     """Count on distinct texts, which are far fewer than records in most columns."""
-    (counts,) = connection.execute(f"""
-        SELECT coalesce(sum(n), 0)::BIGINT, count(*), coalesce(sum(n) FILTER (number), 0)::BIGINT,
+    distinct = " UNION ALL ".join(
+        f"SELECT {place} AS place, {raw} AS v, count(*) AS n FROM raw WHERE {raw} IS NOT NULL GROUP BY {raw}"
+        for place, raw in enumerate(raws)
+    )
+    rows = connection.execute(f"""
+        SELECT place, sum(n)::BIGINT, count(*), coalesce(sum(n) FILTER (number), 0)::BIGINT,
             count(*) FILTER (NOT number), coalesce(sum(n) FILTER (whole), 0)::BIGINT,
             coalesce(sum(n) FILTER (whole AND TRY_CAST(v AS BIGINT) IS NULL), 0)::BIGINT,
             coalesce(sum(n) FILTER (number AND body[1] = '0' AND body[2] BETWEEN '0' AND '9'), 0)::BIGINT,
@@ -67,13 +84,13 @@ def texts_of(connection: duckdb.DuckDBPyConnection, raw: str) -> Texts:
                 length(ltrim(CASE WHEN point = 0 THEN body ELSE left(body, point - 1) END, '0'))
                     + greatest(places, 0) AS digits
             FROM (
-                SELECT v, n, regexp_full_match(v, '{NUMBER}') AS number, ltrim(v, '+-') AS body,
+                SELECT place, v, n, regexp_full_match(v, '{NUMBER}') AS number, ltrim(v, '+-') AS body,
                     strpos(body, '.') AS point, contains(v, 'e') OR contains(v, 'E') AS exponent
-                FROM (SELECT {raw} AS v, count(*) AS n FROM raw WHERE {raw} IS NOT NULL GROUP BY v)
+                FROM ({distinct})
             )
-        )
+        ) GROUP BY place
     """).fetchall()
-    return Texts(*counts)
+    return dict.fromkeys(raws, NONE) | {raws[place]: Texts(*counts) for place, *counts in rows}
 
 
 def inexact_numbers(connection: duckdb.DuckDBPyConnection, raw: str) -> int:

@@ -51,10 +51,19 @@ def columns_held(connection: duckdb.DuckDBPyConnection, asked: Sequence[Asked]) 
         The columns.
     """
     types = column_types(connection)
-    return [_held(connection, column, types[column.raw]) for column in asked]
+    texts = texts_of(connection, [each.raw for each in asked if _is_looked_at(each, types[each.raw])])
+    return [_held(connection, each, types[each.raw], texts.get(each.raw)) for each in asked]
 
 
-def _held(connection: duckdb.DuckDBPyConnection, asked: Asked, sql_type: str) -> Held | str:
+def _is_looked_at(asked: Asked, sql_type: str) -> bool:
+    """Whether a column's texts decide what it holds."""
+    told = asked.dates is not None or asked.precision is not None or asked.declared == "categorical"
+    return sql_type == "VARCHAR" and not (told or asked.texts)
+
+
+def _held(
+    connection: duckdb.DuckDBPyConnection, asked: Asked, sql_type: str, texts: Texts | None
+) -> Held | str:
     if not releasable(sql_type):
         return f"holds values of type {base_type(sql_type)}, which cannot be released: drop it"
     if asked.dates is not None or (sql_type in DATES and asked.declared is None):
@@ -63,8 +72,8 @@ def _held(connection: duckdb.DuckDBPyConnection, asked: Asked, sql_type: str) ->
         return "has a precision under columns.precision, but no dates: give their format under input.dates"
     if asked.declared == "categorical" or asked.texts:
         return Held("categorical", as_text(asked.raw, sql_type))
-    if sql_type == "VARCHAR":
-        return _of_texts(connection, asked)
+    if texts is not None:
+        return _of_texts(connection, asked, texts)
     return held_of_type(connection, asked.raw, sql_type, asked.declared)
 
 
@@ -94,9 +103,9 @@ def _held_dates(asked: Asked, day: str) -> Held:
     return Held("date", first, precision=precision)
 
 
-def _of_texts(connection: duckdb.DuckDBPyConnection, asked: Asked) -> Held | str:
+def _of_texts(connection: duckdb.DuckDBPyConnection, asked: Asked, texts: Texts) -> Held | str:
     """Return what texts hold; codes such as 007 are no numbers unless they are declared so."""
-    raw, texts = asked.raw, texts_of(connection, asked.raw)
+    raw = asked.raw
     if asked.declared is not None and texts.others:
         rows = rows_where(connection, f"NOT regexp_full_match({raw}, '{NUMBER}')")
         return (

@@ -9,6 +9,7 @@ Numbers are written as `tasks.partitions.numbers` says.
 import json
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from tasks.domain import Kind
@@ -67,8 +68,13 @@ def category_cell(values: Sequence[str], *, missing: bool) -> str:
     if len(values) == 1 and _stands_as_itself(values[0]):
         text = values[0]
     else:
-        text = "{" + ", ".join(json.dumps(value, ensure_ascii=False) for value in values) + "}"
+        text = "{" + ", ".join(map(_in_quotes, values)) + "}"
     return text + OR_MISSING if missing else text
+
+
+@lru_cache(maxsize=10_000)
+def _in_quotes(category: str) -> str:
+    return json.dumps(category, ensure_ascii=False)
 
 
 def _stands_as_itself(category: str) -> bool:

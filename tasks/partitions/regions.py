@@ -16,6 +16,9 @@ from tasks.tree import Tree
 Codes = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
 
+EXACT_BITS = 52  # of a whole number in double precision
+WORDS_PER_CODE = 4  # above, sets of many categories are told apart one by one
+
 
 @dataclass(frozen=True, eq=False)
 class NumericRegions:
@@ -133,8 +136,9 @@ class CategoricalRegions:
             return [_group_name(self.domain.tree, codes, int(self.domain.missing)) for codes in self.sets]
         names: list[str | None] = [None] if self.domain.missing else []
         names += self.domain.values.tolist()
+        first = int(self.domain.missing)
         return [
-            sorted((names[code] for code in codes), key=lambda name: (name is None, name))
+            [names[code] for code in codes[codes[0] < first :]] + [None] * (codes[0] < first)
             for codes in self.sets
         ]
 
@@ -153,8 +157,7 @@ class CategoricalRegions:
             return grouped(self._bounds().merged(labels), self.domain.tree)
         different = np.unique(np.column_stack([labels, self.chosen]), axis=0).tolist()
         held = [(label, code) for label, chosen in different for code in self.sets[chosen]]
-        classes, codes = np.unique(np.array(held, dtype=np.int64), axis=0).T
-        return categorical_regions(self.domain, _sets_of(classes, codes))
+        return regions_of_pairs(self.domain, *np.unique(np.array(held, dtype=np.int64), axis=0).T)
 
     def _bounds(self) -> NumericRegions:
         """Return the lowest and the highest code of each class."""
@@ -251,13 +254,7 @@ def _tight_range(column: Codes, domain: Domain, starts: npt.NDArray[np.intp]) ->
 
 def _tight_sets(column: Codes, domain: Domain, labels: npt.NDArray[np.int32]) -> CategoricalRegions:
     held = np.unique(labels.astype(np.int64) * domain.size + column)
-    return categorical_regions(domain, _sets_of(*np.divmod(held, domain.size)))
-
-
-def _sets_of(classes: npt.NDArray[np.int64], codes: npt.NDArray[np.int64]) -> list[tuple[int, ...]]:
-    """Return the set of codes of each class, from pairs in ascending order."""
-    splits = np.flatnonzero(np.diff(classes)) + 1
-    return [tuple(part.tolist()) for part in np.split(codes, splits)]
+    return regions_of_pairs(domain, *np.divmod(held, domain.size))
 
 
 def _boxes(domains: Sequence[Domain], partition: Partition) -> tuple[Regions, ...]:
@@ -291,6 +288,41 @@ def categorical_regions(domain: Domain, sets: Sequence[tuple[int, ...]]) -> Cate
     numbers: dict[tuple[int, ...], int] = {}
     chosen = np.array([numbers.setdefault(codes, len(numbers)) for codes in sets], dtype=np.intp)
     return CategoricalRegions(domain, tuple(numbers), chosen)
+
+
+def regions_of_pairs(
+    domain: Domain, classes: npt.NDArray[np.int64], codes: npt.NDArray[np.int64]
+) -> CategoricalRegions:
+    """Return the regions of classes, from the codes that each one releases.
+
+    Parameters
+    ----------
+    domain
+        Of the feature.
+    classes, codes : ndarray of shape (pairs,)
+        Different pairs of a class, numbered from 0 without gaps, and a code, in ascending order.
+    """
+    starts = np.flatnonzero(np.diff(classes, prepend=-1))
+    ends = np.append(starts[1:], len(codes))
+    width = -(-domain.size // EXACT_BITS)
+    if width * len(starts) > WORDS_PER_CODE * len(codes):
+        held = zip(starts.tolist(), ends.tolist(), strict=True)
+        return categorical_regions(domain, [tuple(codes[start:end].tolist()) for start, end in held])
+    words = _words(width, classes, codes)
+    _, first, chosen = np.unique(words, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)  # sets are numbered as they occur
+    sets = tuple(tuple(codes[starts[i] : ends[i]].tolist()) for i in first[order].tolist())
+    return CategoricalRegions(domain, sets, np.argsort(order)[chosen])
+
+
+def _words(
+    width: int, classes: npt.NDArray[np.int64], codes: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
+    """Return the set of codes of each class as numbers, one bit for each code, shape (classes, width)."""
+    places = classes * width + codes // EXACT_BITS
+    bits = np.ldexp(1.0, codes % EXACT_BITS)
+    words = np.bincount(places, weights=bits, minlength=(int(classes[-1]) + 1) * width)
+    return np.asarray(words.reshape(-1, width), dtype=np.float64)
 
 
 def grouped(ranges: NumericRegions, tree: Tree) -> CategoricalRegions:

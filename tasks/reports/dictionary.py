@@ -13,6 +13,7 @@ Kind = Literal["integer", "decimal", "fixed", "date", "categorical", "text"]
 
 HOLDS = {"integer": "whole numbers", "decimal": "numbers", "categorical": "categories", "text": "text"}
 ABSENT = "list_contains(list_transform(f{place}, lambda c: c IS NULL), true)"
+AT_ONCE = 50  # columns of a query; DuckDB takes time and memory by the square of them
 FORMULA = "regexp_matches({text}, '^[=+@-]')"
 
 
@@ -100,11 +101,16 @@ def _features(
 ) -> list[ColumnEntry]:
     columns = {column["name"]: column for column in manifest["columns"]}
     loss = manifest["measures"]["information_loss"]["features"]
-    found = connection.execute(f"""
-        SELECT {", ".join(_figures(place, columns[name]) for place, name in enumerate(names, 1))}
-        FROM (SELECT ec, sum(records) AS records FROM published_{number} GROUP BY ec)
-        JOIN typed_regions_{number} AS cells ON cells.rowid = ec
-    """).fetchall()[0]
+    asked = [_figures(place, columns[name]) for place, name in enumerate(names, 1)]
+    found = [
+        figures
+        for first in range(0, len(asked), AT_ONCE)
+        for figures in connection.execute(f"""
+            SELECT {", ".join(asked[first : first + AT_ONCE])}
+            FROM (SELECT ec, sum(records) AS records FROM published_{number} GROUP BY ec)
+            JOIN typed_regions_{number} AS cells ON cells.rowid = ec
+        """).fetchall()[0]
+    ]
     return [
         ColumnEntry(
             name,
