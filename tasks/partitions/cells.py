@@ -120,7 +120,11 @@ def parse_cell(text: str, kind: Kind, scale: int = 0) -> NumericCell | CategoryC
 def _categories(body: str) -> tuple[str, ...]:
     if not body.startswith("{"):
         return (body,)
-    return tuple(sorted({str(value) for value in json.loads(f"[{body[1:-1]}]")}))
+    try:
+        values = json.loads(f"[{body[1:-1]}]")
+    except RecursionError:
+        raise ValueError("categories are texts, not lists") from None
+    return tuple(sorted({str(value) for value in values}))
 
 
 def _bounds(body: str, kind: Kind, scale: int) -> tuple[Number, Number]:
