@@ -5,13 +5,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint packaging clean
+.PHONY: demo test fuzz lint packaging clean
 
 demo: .venv/runtime
 	$(BIN)/unjoin demo
 
 test: .venv/development
 	$(BIN)/python -m pytest
+
+# Ten times what `test` tries of damaged and random input, and always something else: a few minutes.
+fuzz: .venv/development
+	UNJOIN_FUZZ=10 $(BIN)/python -m pytest tests/test_fuzz.py tests/test_fuzz_releases.py
 
 lint: .venv/development
 	$(BIN)/ruff check .
