@@ -11,7 +11,7 @@ demo: .venv/runtime
 	$(BIN)/unjoin demo
 
 test: .venv/development
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 # Ten times what `test` tries of damaged and random input, and always something else: a few minutes.
 fuzz: .venv/development

@@ -10,7 +10,7 @@ import duckdb
 from tasks.errors import StepError
 
 ERROR_LOG = "error.log"
-REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
+REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def private_failure(name: str, store: Path, error: Exception) -> StepError:
