@@ -11,7 +11,8 @@ from tasks.config import Config
 from tasks.domain import Domain
 from tasks.drift.earlier import find_release, read_earlier
 from tasks.drift.findings import Finding, Held, findings
-from tasks.errors import DriftError
+from tasks.errors import ConfigurationError, DriftError
+from tasks.publish import LATEST
 from tasks.reports.manifest import hierarchy_made
 from tasks.steps import remark, step
 from tasks.store import open_store, quoted
@@ -27,6 +28,7 @@ def compare_earlier(store: Path, config: Config) -> None:
         return
     folder = find_release(config.drift.earlier)
     if folder is None:
+        _refuse_a_wrong_place(config)
         remark(f"there is no earlier release in {config.drift.earlier} yet")
         return
     earlier = read_earlier(folder)
@@ -37,6 +39,15 @@ def compare_earlier(store: Path, config: Config) -> None:
         raise DriftError("\n".join([*_lines(found), f"drift.refuse: nothing was published; {_where(store)}"]))
     for line in _lines(found):
         remark(line)
+
+
+def _refuse_a_wrong_place(config: Config) -> None:
+    """Refuse a place without releases where there are some of this name, and the table must be like one."""
+    published = config.output.directory / config.output.name
+    if config.drift.refuse and (published / LATEST).exists():
+        raise ConfigurationError(
+            f"drift.earlier: {config.drift.earlier} holds no release, but {published} does: name that one"
+        )
 
 
 def _held(connection: duckdb.DuckDBPyConnection, config: Config) -> Iterator[Held]:

@@ -78,6 +78,8 @@ def load_table(store: Path, config: Config) -> Shape:
     table = recognised(config.input)
     names = column_names(table)
     columns = columns_of_release(config, names, faults)
+    if config.columns.entity not in {None, *names}:
+        faults.tell()
     taxonomies = _taxonomies(config, faults)
     with open_store(store) as connection:
         with faults.told_with():

@@ -485,6 +485,12 @@ def test_what_the_configuration_changed_is_told_too(first, tmp_path, table):
     ]
 
 
+def test_a_wrong_place_is_refused_where_the_table_must_be_like_a_release(tmp_path, table):
+    (tmp_path / "releases" / "people" / "latest").mkdir(parents=True)
+    with pytest.raises(ConfigurationError, match="holds no release, but"):
+        compared(settings(tmp_path, table, earlier=str(tmp_path / "misspelt"), refuse=True))
+
+
 def test_without_an_earlier_release_nothing_is_compared(tmp_path, table):
     assert compared(settings(tmp_path, table)) == ([], None)
 

@@ -415,7 +415,7 @@ def test_a_file_that_is_not_text(write, content):
     assert "table.csv is not text in utf-8" in message(InputError, write(content))
 
 
-@pytest.mark.parametrize("content", [b"not gzip", gzip.compress(b"x,class\n1,a\n" * 9)[:-12]])
+@pytest.mark.parametrize("content", [b"not gzip", gzip.compress(b"x,class\n1,a\n" * 9, mtime=0)[:-12]])
 def test_a_damaged_compressed_file(write, content):
     assert "cannot be read" in message(InputError, write(content, "t.csv.gz"))
 
@@ -625,3 +625,34 @@ def test_only_features_have_a_type(tmp_path):
     table.write_text("x,class\n1,a\n2,b\n")
     with pytest.raises(ConfigurationError, match="only features have a type, not 'class'"):
         load(table, columns={"types": {"class": "numeric"}})
+
+
+# Persons
+
+
+def visits(names):
+    """Return three visits for each of twenty persons, and what they say of each."""
+    lines = [
+        f"{person},{names(person, visit)},{'ab'[visit % 2]}" for person in range(20) for visit in range(3)
+    ]
+    return "\n".join(["who,x,class", *lines]) + "\n"
+
+
+def test_a_name_that_every_visit_repeats_is_a_likely_identifier(write):
+    told = message(
+        InputError, write(visits(lambda person, _: f"{CANARY}{person}")), columns={"entity": "who"}
+    )
+    assert told.startswith("column 'x': holds 20 values in 60 records, as an identifier does")
+
+
+def test_values_that_persons_share_are_no_identifier(write):
+    store = load(
+        write(visits(lambda person, visit: f"ward {(person + visit) % 9}")), columns={"entity": "who"}
+    )
+    assert kinds(store) == {"x": "categorical", "class": "categorical"}
+
+
+def test_an_entity_that_the_table_has_not_is_named_whatever_else_is_asked(write):
+    columns = {"entity": "nobody", "hierarchies": {"x": {"prefix": [1]}}}
+    told = message(ConfigurationError, write(visits(lambda person, _: f"n{person % 4}")), columns=columns)
+    assert told == "columns.entity: the table has no column 'nobody'"

@@ -178,5 +178,5 @@ def test_k_persons_at_its_boundary(k, holds):
 
 def test_a_requirement_of_persons_says_what_can_be_reached():
     assert KPersons(5).shortfall(np.array([[3]])) == "k = 5 persons is asked, but the table has 3."
-    assert "only l = 1 can be reached" in BorneValues(2).shortfall(np.array([[1, 1]]))
+    assert "only l = 1 is sure" in BorneValues(2).shortfall(np.array([[1, 1]]))
     assert "suffice for 1 of them" in AllBorne((0, 2)).shortfall(np.array([[1, 0, 1]]))

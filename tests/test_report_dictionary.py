@@ -143,6 +143,7 @@ def test_what_cells_of_every_kind_say_is_told_from_what_is_published():
     date, whole = {"kind": "date", "precision": "month"}, {"kind": "integer"}
     columns = {"d": date, "n": {"kind": "fixed", "scale": 2, "label": "costs"}, "g": {"kind": "categorical"}}
     columns["one"] = columns["wide"] = whole
+    columns["h"] = columns["root"] = {"kind": "categorical", "hierarchy": {"made": "prefix", "prefix": [1]}}
     manifest = {
         "fragments": [{"features": list(columns), "sensitive": []}],
         "columns": [{"name": name, "fragment": 1, **column} for name, column in columns.items()],
@@ -157,9 +158,11 @@ def test_what_cells_of_every_kind_say_is_told_from_what_is_published():
                 {'lower': DATE '2024-02-01', 'upper': upper, 'missing': false} AS f1,
                 {'lower': 1.50::DECIMAL(18, 2), 'upper': 1.50::DECIMAL(18, 2), 'missing': missing} AS f2,
                 names AS f3, {'lower': 5, 'upper': 5, 'missing': false} AS f4,
-                {'lower': 5, 'upper': 6, 'missing': false} AS f5
-            FROM (VALUES (DATE '2024-02-29', false, ['=x']), (DATE '2024-03-31', true, ['a', NULL]))
-                AS t(upper, missing, names)
+                {'lower': 5, 'upper': 6, 'missing': false} AS f5, groups AS f6, ['*'] AS f7
+            FROM (VALUES (DATE '2024-02-29', false, ['=x'], ['a1']),
+                         (DATE '2024-03-31', true, ['a', NULL], ['a*'])) AS t(upper, missing, names, groups);
+            CREATE TABLE hierarchies AS
+                SELECT unnest(['h', 'h', 'root']) AS "column", unnest(['a1', 'a2', 'b']) AS value
         """)
         told = {entry.name: entry for entry in read_dictionary(connection, manifest)}
     assert {name: entry.exact for name, entry in told.items()} == {
@@ -168,6 +171,8 @@ def test_what_cells_of_every_kind_say_is_told_from_what_is_published():
         "g": 0.75,
         "one": 1,
         "wide": 0,
+        "h": 0.75,
+        "root": 0,
         "class": 1,
     }
     assert [name for name, entry in told.items() if entry.missing] == ["n", "g"]

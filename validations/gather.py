@@ -64,6 +64,7 @@ def gather_evidence(folder: Path, promises: Promises, store: Path | None = None)
     """
     with tempfile.TemporaryDirectory() as scratch, duckdb.connect() as connection:
         connection.execute("SET GLOBAL temp_directory = ?", [scratch])
+        connection.execute("SET enable_progress_bar = false")
         connection.execute("SET GLOBAL disabled_optimizers = 'common_subexpressions'")  # slow on many columns
         connection.execute(macros(promises.kinds.values()))
         with ThreadPoolExecutor(max_workers=READERS) as readers:

@@ -43,7 +43,7 @@ def column_faults(
     for domain in domains["class"]:
         faults += _class_faults(connection, domain, records, config.privacy.k)
     for domain in domains["sensitive"]:
-        faults += _sensitive_faults(connection, domain)
+        faults += _sensitive_faults(connection, config, domain)
     for domain in (*domains["class"], *domains["sensitive"]):
         if config.privacy.protects_values:
             faults += _spelling_faults(domain)
@@ -54,7 +54,7 @@ def column_faults(
     faults += _infinite_numbers(connection, domains["feature"])
     if config.columns.features == "rest":
         unasked = [each for each in domains["feature"] if each.name not in config.columns.hierarchies]
-        faults += _identifiers(unasked, records)
+        faults += _identifiers(connection, config, unasked, records)
     return faults
 
 
@@ -92,7 +92,7 @@ def _measured(values: Sequence[str]) -> bool:
     return len(values) > NUMERIC_CLASSES or any("." in value for value in values)
 
 
-def _sensitive_faults(connection: duckdb.DuckDBPyConnection, domain: Domain) -> Iterator[str]:
+def _sensitive_faults(connection: duckdb.DuckDBPyConnection, config: Config, domain: Domain) -> Iterator[str]:
     values, present = len(domain.values), _count(connection, f"{quoted(domain.name)} IS NOT NULL")
     if not present:
         yield f"column {domain.name!r}: is missing in every record: drop it"
@@ -102,7 +102,7 @@ def _sensitive_faults(connection: duckdb.DuckDBPyConnection, domain: Domain) -> 
             f"column {domain.name!r}: is an empty text in {empty} records, which reads as missing: "
             'fill it in, or declare "" under input.missing'
         )
-    if like_identifier("categorical", values, present):
+    if like_identifier("categorical", values, _bearers(connection, config, domain, present)):
         yield (
             f"column {domain.name!r}: holds {values} values in {present} records, as an identifier does, "
             "and sensitive attributes are published as they are: group its values into fewer"
@@ -166,13 +166,35 @@ def _infinite_numbers(connection: duckdb.DuckDBPyConnection, features: Sequence[
             )
 
 
-def _identifiers(features: Sequence[Domain], records: int) -> Iterator[str]:
+def _identifiers(
+    connection: duckdb.DuckDBPyConnection, config: Config, features: Sequence[Domain], records: int
+) -> Iterator[str]:
     for domain in features:
-        if domain.tree is None and like_identifier(domain.kind, len(domain.values), records):
+        bearers = _bearers(connection, config, domain, records)
+        if domain.tree is None and like_identifier(domain.kind, len(domain.values), bearers):
             yield (
                 f"column {domain.name!r}: holds {len(domain.values)} values in {records} records, as an "
                 "identifier does: add it to identifiers, or name all features to keep it"
             )
+
+
+def _bearers(connection: duckdb.DuckDBPyConnection, config: Config, domain: Domain, records: int) -> int:
+    """Return how many records tell a value, a person's records with one value being one.
+
+    A name tells who is meant although every visit repeats it.
+    """
+    if config.columns.entity is None:
+        return records
+    ((persons,),) = connection.execute("SELECT count(DISTINCT person) FROM persons").fetchall()
+    if not like_identifier(domain.kind, len(domain.values), persons):
+        return records
+    name = quoted(domain.name)
+    ((bearers,),) = connection.execute(f"""
+        SELECT count(*) FROM (
+            SELECT DISTINCT person, {name} FROM source POSITIONAL JOIN persons WHERE {name} IS NOT NULL
+        )
+    """).fetchall()
+    return int(bearers)
 
 
 def _count(connection: duckdb.DuckDBPyConnection, condition: str) -> int:

@@ -18,6 +18,8 @@ def remarks_of(domain: Domain, records: int) -> Iterator[str]:
     """Yield what the distinct values of a feature give reason to say."""
     if len(domain.values) == 1 and not domain.missing:
         yield "holds one value in all records, and tells nothing"
+    if not len(domain.values):
+        yield "is missing in all records, and tells nothing"
     if like_identifier(domain.kind, len(domain.values), records):
         yield "has nearly as many values as records, as an identifier does"
     if domain.kind == "categorical" and _starts(domain.values.tolist()):

@@ -69,7 +69,7 @@ class BorneValues:
 
     def shortfall(self, counts: Counts) -> str:
         """Say how many such values there are, for counts of shape (1, values)."""
-        return f"{self} is asked, but only l = {borne_level(counts)[0]} can be reached."
+        return f"{self} is asked, but only l = {borne_level(counts)[0]} is sure."
 
 
 @dataclass(frozen=True)

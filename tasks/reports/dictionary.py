@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 import duckdb
 
 from tasks.domain import Precision
+from tasks.store import literal
 from tasks.typed_values import first_day
 
 Role = Literal["feature", "sensitive", "class"]
@@ -14,6 +15,7 @@ Kind = Literal["integer", "decimal", "fixed", "date", "categorical", "text"]
 HOLDS = {"integer": "whole numbers", "decimal": "numbers", "categorical": "categories", "text": "text"}
 ABSENT = "list_contains(list_transform(f{place}, lambda c: c IS NULL), true)"
 AT_ONCE = 50  # columns of a query; DuckDB takes time and memory by the square of them
+VALUES = 'SELECT value FROM hierarchies WHERE "column" = {name}'
 FORMULA = "regexp_matches({text}, '^[=+@-]')"
 
 
@@ -49,6 +51,8 @@ class ColumnEntry(NamedTuple):
         Whether all its cells are one and the same value.
     formula
         Whether the files hold categories or texts that spreadsheets take for formulas.
+    grouped
+        Whether cells can name groups of categories.
     """
 
     name: str
@@ -64,10 +68,13 @@ class ColumnEntry(NamedTuple):
     label: str | None = None
     constant: bool = False
     formula: bool = False
+    grouped: bool = False
 
     @property
     def holds(self) -> str:
         """What the column holds, in words."""
+        if self.grouped:
+            return "categories, or groups of them"
         if self.kind == "fixed":
             return f"numbers with {self.scale} decimal{'s' if self.scale > 1 else ''}"
         return f"{self.precision}s" if self.kind == "date" else HOLDS[self.kind]
@@ -126,6 +133,7 @@ def _features(
             columns[name].get("label"),
             constant=different == 1 and exact == 1 and not missing,
             formula=formula,
+            grouped="hierarchy" in columns[name],
         )
         for name, (different, exact, missing, formula) in zip(names, found, strict=True)
     ]
@@ -138,6 +146,9 @@ def _figures(place: int, column: Mapping[str, Any]) -> str:
         upper = first_day(upper, column["precision"])
     if kind == "categorical":
         exact, missing = f"len({cell}) = 1", ABSENT.format(place=place)
+        if "hierarchy" in column:
+            values = VALUES.format(name=literal(column["name"]))
+            exact += f" AND ({cell}[1] IS NULL OR {cell}[1] IN ({values}))"
         formula = f"bool_or(len(list_filter({cell}, lambda c: {FORMULA.format(text='c')})) > 0)"
     else:
         exact = f"{cell}.lower IS NULL OR ({cell}.lower = {upper} AND NOT {cell}.missing)"

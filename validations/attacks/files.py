@@ -103,6 +103,7 @@ def read_files(folder: Path, promises: Promises, targets: Targets) -> tuple[Frag
         If a file is not what the promises say.
     """
     with duckdb.connect() as connection:
+        connection.execute("SET enable_progress_bar = false")
         connection.execute("SET GLOBAL disabled_optimizers = 'common_subexpressions'")  # slow on many columns
         read = [_read(connection, folder, promises, each, targets) for each in promises.fragments]
     name = promises.class_attribute
