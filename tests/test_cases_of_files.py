@@ -76,7 +76,7 @@ def test_a_file_without_records_is_refused(tmp_path, content, told):
     "content",
     [
         PICTURE,
-        gzip.compress(b"x,y,class\n1,2,a\n"),
+        gzip.compress(b"x,y,class\n1,2,a\n", mtime=0),
         b"x,y,class\n1,\x00,a\n",
         b"x,y,class\n1,\xff\xfe\xfa\x81,a\n",
         f'x,y,class\n1,"{CANARY},a\n'.encode(),
