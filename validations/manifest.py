@@ -86,9 +86,13 @@ def _of_segments(
 def _of_persons(
     stated: PersonFigures, shown: PersonFigures | None
 ) -> Iterator[tuple[str, float | None, float | None]]:
+    """Yield what is stated of persons; all but their number is what there is at least."""
     found = shown._asdict() if shown else dict.fromkeys(PersonFigures._fields)
     for key, figure in stated._asdict().items():
-        yield f"{key.replace('_', ' ')}, in persons", figure, found[key]
+        held = found[key]
+        if key != "number" and None not in {figure, held}:
+            held = min(figure, held)
+        yield f"{key.replace('_', ' ')}, in persons", figure, held
 
 
 def _of_values_in_files(

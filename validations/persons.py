@@ -113,7 +113,7 @@ def _none_lacking(held: int | None, wanted: int, *, known: bool) -> int | None:
 def _achieved(promises: Promises, found: PersonEvidence, lines: list[Line]) -> str:
     if found.figures is None:
         return f"could not be checked: {found.problem}"
-    held = ", ".join(f"{held:,} {name}" for name, _, held in lines if held is not None)
+    held = ", ".join(f"{min(held, wanted):,} {name}" for name, wanted, held in lines if held is not None)
     problems = [found.problem, found.records_problem if promises.guarantee == "records" else None]
     unknown = "".join(f"; could not be checked: {problem}" for problem in dict.fromkeys(problems) if problem)
     wrong = f"; {in_words(found.miscredited or 0, 'credit', 'credits')} wrong or missing"

@@ -84,7 +84,9 @@ def _write_persons(connection: duckdb.DuckDBPyConnection, config: Config, raw: s
     """Make the table `persons`: whom each record is of, by number; what told it is forgotten."""
     import pandas as pd  # noqa: PLC0415 - as in tasks.load
 
-    entity = np.ma.asanyarray(connection.execute(f"SELECT {raw} FROM raw").fetchnumpy()[raw])
+    entity = np.ma.asanyarray(
+        connection.execute(f"SELECT CAST({raw} AS VARCHAR) AS whose FROM raw").fetchnumpy()["whose"]
+    )
     missing = np.count_nonzero(np.ma.getmaskarray(entity))
     if missing:
         raise InputError(

@@ -1,6 +1,7 @@
 """The manifest, release.json: what a release says of itself."""
 
 import json
+import math
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -131,7 +132,7 @@ def complete_manifest(manifest: Manifest, figures: Figures) -> Manifest:
             "choices": figures.choices,
             "within_segments": _within_segments(figures.within_segments),
         },
-        "persons": _found_of_persons(figures.persons),
+        "persons": _enough_persons(figures.persons, guarantees),
         "validation": manifest["validation"] | {"success": True},
     }
 
@@ -144,8 +145,25 @@ def _persons(connection: duckdb.DuckDBPyConnection, config: Config) -> dict[str,
     return dict.fromkeys(OF_PERSONS) | {"number": number}
 
 
-def _found_of_persons(found: PersonFigures | None) -> dict[str, int | None] | None:
-    return None if found is None else {name: getattr(found, name) for name in OF_PERSONS}
+def _enough_persons(
+    found: PersonFigures | None, guarantees: dict[str, dict[str, Any]]
+) -> dict[str, int | None] | None:
+    """Return what was asked of persons, as far as it was found, and no more.
+
+    The files do not tell persons: exact figures would say which class values a person with several records
+    has, whose numbers of records are known.
+    """
+    if found is None:
+        return None
+    k, values = guarantees["k"]["asked"], math.ceil(guarantees["l"]["asked"] or 0)
+    most = {"number": found.number, "smallest_class": max(k, values), "smallest_join": k, "l": values}
+    if guarantees["guarantee"]["asked"] == "records":
+        most["smallest_records"] = k
+    figures = {name: getattr(found, name) for name in OF_PERSONS}
+    return {
+        name: None if figure is None or name not in most else min(figure, most[name])
+        for name, figure in figures.items()
+    }
 
 
 def _kept(guarantees: dict[str, dict[str, Any]]) -> list[tuple[str, Any]]:
