@@ -134,18 +134,24 @@ def read_class_counts(
     tuple of ndarray of shape (E, class values)
         One per fragment; class values in their order.
     """
-    class_domain = read_class_domain(connection)
+    return read_counts(connection, "class_counts", when, read_class_domain(connection))
+
+
+def read_counts(
+    connection: duckdb.DuckDBPyConnection, table: str, column: str, class_domain: Domain
+) -> tuple[Counts, ...]:
+    """Return a column of counts by class value, shape (E, class values), for each fragment."""
     sizes = connection.execute(
         "SELECT count(*) FROM equivalence_classes GROUP BY fragment ORDER BY fragment"
     ).fetchall()
     fragments = []
     for number, (classes,) in enumerate(sizes, 1):
         held = connection.execute(
-            f'SELECT ec, class_value, "{when}" AS records FROM class_counts WHERE fragment = {number}'
+            f"SELECT ec, class_value, {quoted(column)} AS n FROM {table} WHERE fragment = {number}"
         ).fetchnumpy()
         counts = np.zeros((classes, class_domain.size), dtype=np.int64)
         value = np.searchsorted(class_domain.values, np.ma.getdata(held["class_value"]))
-        counts[held["ec"], value] = held["records"]
+        counts[held["ec"], value] = held["n"]
         fragments.append(counts)
     return tuple(fragments)
 

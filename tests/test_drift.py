@@ -461,7 +461,14 @@ def test_the_next_file_is_refused_where_that_is_asked(first, tmp_path, next_mont
         ((kept,),) = connection.execute(
             "SELECT count(*) FROM (SELECT DISTINCT * EXCLUDE (value) FROM drift)"
         ).fetchall()
-    assert rows == [("city", NEW), ("city", f"{NEW} b")]
+    assert rows == [
+        ("age", "400"),
+        ("size", "-1.125"),
+        ("city", NEW),
+        ("city", f"{NEW} b"),
+        ("price", "10.00"),
+        ("day", "2026-01"),
+    ]
     assert kept == len(DRIFT)
 
 

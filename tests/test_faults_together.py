@@ -10,7 +10,6 @@ from test_load import CANARY
 from tasks.errors import ConfigurationError, InfeasibleError, InputError
 from tasks.load import load_table
 from tasks.loading.faults import MOST_LINES, Faults
-from tasks.loading.remarks import read_remarks
 from tasks.read_config import parse_config
 from tasks.steps import listening
 from tasks.store import create_workspace
@@ -159,7 +158,7 @@ def test_a_constant_class_is_read(load):
 
 def remarks(store):
     with duckdb.connect(store, read_only=True) as connection:
-        return read_remarks(connection)
+        return connection.execute('SELECT "column", remark FROM remarks ORDER BY rowid').fetchall()
 
 
 def test_remarks_say_what_a_person_should_know(load):

@@ -113,10 +113,16 @@ def test_the_files_alone_tell_what_is_possible(tmp_path):
 
 
 def test_without_persons_nothing_is_said_of_them(tmp_path):
-    release, store = made(tmp_path, stated=None)
-    verdict = check(release, tmp_path / "release", store)
+    release, _ = made(tmp_path, stated=None)
+    verdict = check(release, tmp_path / "release")
     assert verdict.success
     assert "persons" not in {outcome.name for outcome in verdict.promises}
+
+
+def test_silence_on_persons_is_refused_beside_a_store_that_counts_them(tmp_path):
+    release, store = made(tmp_path, stated=None)
+    with pytest.raises(InputError, match="says nothing of persons, whom the private store counts"):
+        check(release, tmp_path / "release", store)
 
 
 rows_of_tables = st.lists(

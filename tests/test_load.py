@@ -656,3 +656,24 @@ def test_an_entity_that_the_table_has_not_is_named_whatever_else_is_asked(write)
     columns = {"entity": "nobody", "hierarchies": {"x": {"prefix": [1]}}}
     told = message(ConfigurationError, write(visits(lambda person, _: f"n{person % 4}")), columns=columns)
     assert told == "columns.entity: the table has no column 'nobody'"
+
+
+def test_persons_whose_names_only_look_different_are_refused(write):
+    text = visits(lambda person, _: f"n{person % 4}")
+    table = write(text.replace("\n7,", "\nseven,", 1).replace("\n7,", "\nSeven ,"))
+    told = message(InputError, table, columns={"entity": "who"})
+    assert told.startswith("column 'who': 1 of its 21 values differ from another only in case")
+
+
+def test_a_text_that_ends_early_elsewhere_is_refused(tmp_path):
+    frame = pd.DataFrame({"x": [f"{CANARY}\0b", "c"] * 10, "class": ["a", "b"] * 10})
+    frame.to_parquet(tmp_path / "table.parquet")
+    told = message(InputError, tmp_path / "table.parquet")
+    assert told == "column 'x': 1 of its 2 values hold a NUL: remove it"
+
+
+@pytest.mark.parametrize("name", ["x\0y", "\ufeffx"])
+def test_names_that_other_programs_do_not_see_are_refused(tmp_path, name):
+    pd.DataFrame({name: [1, 2], "class": ["a", "b"]}).to_parquet(tmp_path / "table.parquet")
+    told = message(InputError, tmp_path / "table.parquet")
+    assert told == "the name of column number 1 holds a NUL or a byte-order mark: rename it"

@@ -2,7 +2,7 @@
 
 import copy
 import json
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 
 import duckdb
@@ -184,9 +184,26 @@ def test_moments_of_any_zone_are_kept_as_moments(tmp_path):
     assert rows[0][1].date() == date(1600, 3, 5)
 
 
+def test_one_moment_is_one_day_whatever_type_holds_it(tmp_path):
+    zoned = pd.Series(pd.to_datetime(["2024-03-05 00:30"]).tz_localize("Europe/Berlin"))
+    arrow = zoned.astype(pd.ArrowDtype(pa.timestamp("us", "Europe/Berlin")))
+    _, (row,) = kept(tmp_path, {"typed": zoned, "objects": zoned.astype(object), "arrow": arrow})
+    assert row[0].timestamp() == zoned[0].timestamp()
+    assert row[1] == row[2] == datetime(2024, 3, 4, 23, 30)  # noqa: DTZ001 - in UTC, as every moment
+
+
+def test_half_a_letter_is_told(tmp_path):
+    with pytest.raises(InputError, match="cannot be kept as Parquet"):
+        kept(tmp_path, {"x": pd.Series(["a\ud800"], dtype=object)})
+
+
 @pytest.mark.parametrize(
     ("values", "told"),
     [
+        (
+            [pd.Timestamp("2024-03-05", tz="UTC"), pd.Timestamp("2024-03-05")],
+            "holds values of several types (moment, moment of a zone): make them one",
+        ),
         ([1, CANARY], "holds values of several types (integer, text): make them one"),
         ([2**60, 1.5], "holds values of several types (decimal, wide): make them one"),
         ([date(2024, 3, 5), CANARY], "holds values of several types (date, text): make them one"),

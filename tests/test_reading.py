@@ -23,6 +23,7 @@ from tasks.errors import ConfigurationError, InputError, StepError, UnjoinError
 from tasks.read_config import parse_config
 from tasks.reading.read_input import column_labels, column_names
 from tasks.table_settings import Input
+from tasks.worker_processes import call_in_workers
 
 CANARY = "Zanzibar4711"
 TEXT = 'x,"y, z"\n1,a\n"2\n3",\n'
@@ -40,6 +41,17 @@ def refused(kind, path, **settings):
         read_table(path, **settings)
     assert CANARY not in str(caught.value)
     return str(caught.value)
+
+
+def called_here(
+    function, items, args, workers
+):  # as call_in_workers does, whose processes take a second each
+    yield from ((place, partial(function, item, *args)) for place, item in enumerate(items))
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch):
+    monkeypatch.setattr("tasks.reading.apart.call_in_workers", called_here)
 
 
 # Text files
@@ -111,6 +123,22 @@ def test_a_huge_cell_is_read_or_told(tmp_path):
         path.write_text(f"x,y\n{'a' * size},1\nb,2\n")
     assert [len(cell) for cell, _ in read_table(tmp_path / "t.csv")[1]] == [200_000, 1]
     assert "line 2 of u.csv exceeds 16 MB" in refused(InputError, tmp_path / "u.csv")
+
+
+@pytest.mark.parametrize(("name", "pack"), [("t.csv", bytes), ("t.csv.gz", gzip.compress)])
+def test_a_line_that_is_longer_than_any_is_never_left_out(tmp_path, name, pack):
+    (tmp_path / name).write_bytes(pack(b"x,y\n1,2\n1," + b"a" * 300_000_000 + b"\n3,4\n"))
+    assert f"line 3 of {name} exceeds 16 MB" in refused(InputError, tmp_path / name)
+
+
+def test_ragged_records_are_named_as_an_editor_counts(tmp_path):
+    (tmp_path / "t.csv").write_text(f'x,y\n"1\n\n",2\n{CANARY}\n3,4\n')
+    assert "line 5 of t.csv cannot be read as 2 cells" in refused(InputError, tmp_path / "t.csv")
+
+
+def test_a_first_line_without_end_is_told(tmp_path):
+    (tmp_path / "t.csv").write_text("x" * 20_000_000)
+    assert "line 1 of t.csv exceeds 16 MB" in refused(InputError, tmp_path / "t.csv")
 
 
 def test_a_huge_name_is_told(tmp_path):
@@ -358,17 +386,6 @@ def test_what_is_no_workbook(tmp_path, name, content):
 # SPSS and Stata
 
 
-def called_here(
-    function, items, args, workers
-):  # as call_in_workers does, whose processes take a second each
-    yield from ((place, partial(function, item, *args)) for place, item in enumerate(items))
-
-
-@pytest.fixture
-def here(monkeypatch):
-    monkeypatch.setattr("tasks.reading.statistics_files.call_in_workers", called_here)
-
-
 def survey_frame():
     return pd.DataFrame(
         {
@@ -399,7 +416,7 @@ def write_sav(path, frame, **choices):
 
 
 @pytest.mark.parametrize(("name", "compressed"), [("t.sav", False), ("t.zsav", True)])
-def test_spss_arrives_with_labels_dates_and_missing_values(here, tmp_path, name, compressed):
+def test_spss_arrives_with_labels_dates_and_missing_values(tmp_path, name, compressed):
     path = write_sav(tmp_path / name, survey_frame(), compress=compressed)
     names, rows = read_table(path)
     assert names == list(survey_frame())
@@ -414,7 +431,7 @@ def test_spss_arrives_with_labels_dates_and_missing_values(here, tmp_path, name,
     assert column_labels(Input(path=path)) == {"sex": "Sex of the person"}
 
 
-def test_codes_are_released_where_labels_are_not_wanted(here, tmp_path):
+def test_codes_are_released_where_labels_are_not_wanted(tmp_path):
     path = write_sav(tmp_path / "t.sav", survey_frame())
     assert [row[:4] for row in read_table(path, labels=False)[1]] == [
         (1, 30, 1.5, "Köln"),
@@ -424,7 +441,7 @@ def test_codes_are_released_where_labels_are_not_wanted(here, tmp_path):
     ]
 
 
-def test_user_missing_numbers_of_spss_are_missing(here, tmp_path):
+def test_user_missing_numbers_of_spss_are_missing(tmp_path):
     frame = pd.DataFrame({"x": [1.0, 8.0, 9.0, 97.0, 98.0]})
     pyreadstat.write_sav(
         frame, str(tmp_path / "t.sav"), missing_ranges={"x": [9.0, {"lo": 97.0, "hi": 99.0}]}
@@ -433,7 +450,7 @@ def test_user_missing_numbers_of_spss_are_missing(here, tmp_path):
 
 
 @pytest.mark.parametrize("labels", [{1.0: "same", 2.0: "same"}, {1.0: "2"}])
-def test_codes_that_would_become_one_value_are_refused(here, tmp_path, labels):
+def test_codes_that_would_become_one_value_are_refused(tmp_path, labels):
     frame = pd.DataFrame({"x": [1.0, 2.0, 1.0], "y": [1.0, 1.0, 3.0]})
     pyreadstat.write_sav(frame, str(tmp_path / "t.sav"), variable_value_labels={"x": labels, "y": labels})
     assert refused(InputError, tmp_path / "t.sav").startswith("column 'x': 2 or more codes have the label")
@@ -462,7 +479,7 @@ def test_stata_arrives_with_labels_dates_and_missing_values(tmp_path):
     assert column_labels(Input(path=tmp_path / "t.dta")) == {"sex": "Sex of the person"}
 
 
-def test_rows_beyond_one_chunk_are_read_in_order(here, tmp_path, monkeypatch):
+def test_rows_beyond_one_chunk_are_read_in_order(tmp_path, monkeypatch):
     monkeypatch.setattr("tasks.reading.statistics_rows.ROWS", 7)
     monkeypatch.setattr("tasks.reading.python_values.ROWS", 7)
     numbers = list(range(21))
@@ -474,29 +491,40 @@ def test_rows_beyond_one_chunk_are_read_in_order(here, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["t.sav", "t.zsav", "t.dta"])
 @pytest.mark.parametrize("content", [b"", CANARY.encode()])
-def test_what_is_no_file_of_statistics(here, tmp_path, name, content):
+def test_what_is_no_file_of_statistics(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     assert f"{name} cannot be read as a file of S" in refused(InputError, tmp_path / name)
 
 
-def test_a_truncated_file_of_spss(here, tmp_path):
+def test_a_truncated_file_of_spss(tmp_path):
     write_sav(tmp_path / "whole.sav", survey_frame())
     (tmp_path / "t.sav").write_bytes((tmp_path / "whole.sav").read_bytes()[:-20])
     assert "t.sav cannot be read as a file of SPSS" in refused(InputError, tmp_path / "t.sav")
 
 
 def test_what_crashes_its_reader_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("tasks.reading.apart.call_in_workers", call_in_workers)
     monkeypatch.setattr("tasks.reading.statistics_files.described", crash)
-    (tmp_path / "t.sav").write_text(CANARY)
-    assert "t.sav cannot be read as a file of SPSS" in refused(InputError, tmp_path / "t.sav")
+    monkeypatch.setattr("tasks.reading.workbooks.sheet_names", crash)
+    for name, words in (("t.sav", "a file of SPSS"), ("t.xlsx", "a workbook")):
+        (tmp_path / name).write_text(CANARY)
+        assert f"{name} cannot be read as {words}" in refused(InputError, tmp_path / name)
+
+
+def test_a_process_of_its_own_reads_what_it_is_given(tmp_path, monkeypatch):
+    monkeypatch.setattr("tasks.reading.apart.call_in_workers", call_in_workers)
+    assert read_table(workbook(tmp_path / "t.xlsx", [["x", "y"], [1, "a"]])) == (["x", "y"], [(1, "a")])
+    assert "t.xlsx has 2 sheets" in refused(
+        ConfigurationError, workbook(tmp_path / "t.xlsx", [["x"], [1]], "notes")
+    )
 
 
 def test_formats_without_their_extra_say_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "python_calamine", None)
     monkeypatch.setitem(__import__("sys").modules, "pyreadstat", None)
     for name, words in (
-        ("t.xlsx", "Excel needs the extra: pip install 'unjoin[excel]'"),
-        ("t.sav", "'unjoin[statistics]'"),
+        ("t.xlsx", "Excel needs the extra excel: install unjoin as '.[excel]'"),
+        ("t.sav", "'.[statistics]'"),
     ):
         (tmp_path / name).write_bytes(b"x")
         assert words in refused(ConfigurationError, tmp_path / name)
@@ -596,6 +624,16 @@ def test_a_query_that_fails_is_told_without_values(duck, lite):
     for path in (duck, lite):
         assert "gone" in refused(ConfigurationError, path, query="SELECT gone FROM t")
         assert "gone" in refused(ConfigurationError, path, query="SELECT 1 FROM gone")
+
+
+def test_what_sqlite_says_of_a_value_is_kept_back(tmp_path):
+    with sqlite3.connect(tmp_path / "t.sqlite") as connection:
+        connection.execute("CREATE TABLE t AS SELECT ? AS s", [CANARY])
+    connection.close()
+    told = refused(InputError, tmp_path / "t.sqlite", query="SELECT json_extract('{}', s) AS j FROM t")
+    assert "cannot be read as a database of SQLite (OperationalError)" in told
+    for query in ("EXPLAIN SELECT s FROM t", "QUERY PLAN SELECT s FROM t"):
+        refused(UnjoinError, tmp_path / "t.sqlite", query=query)
 
 
 def test_of_several_tables_a_query_is_to_choose(duck, lite, tmp_path):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 
+from tasks.errors import InputError
 from validations.class_counts import ClassCounts, count_values
 from validations.evidence import FragmentEvidence, JoinEvidence
 from validations.gather_joins import join_problem, joins_of_counts
@@ -20,7 +21,7 @@ from validations.person_store import (
     write_persons,
 )
 from validations.promises import Promises
-from validations.segment_store import UntiedError, attached
+from validations.segment_store import STORE, UntiedError, attached
 
 
 def gather_persons(
@@ -44,8 +45,16 @@ def gather_persons(
         Say whether persons are counted, and what is promised of them.
     store
         The private store of the run that made the files; it is only read.
+
+    Raises
+    ------
+    InputError
+        If the store counts persons and the release does not say so.
     """
-    if store is None or not promises.counts_persons:
+    if store is None:
+        return None
+    if not promises.counts_persons:
+        _refuse_persons(connection, store)
         return None
     problem = join_problem(csv_groups, fragments)
     if problem is not None:
@@ -57,6 +66,21 @@ def gather_persons(
         return PersonEvidence(None, problem=str(error))
     except duckdb.Error:
         return PersonEvidence(None, problem="the private store could not be read")
+
+
+def _refuse_persons(connection: duckdb.DuckDBPyConnection, store: Path) -> None:
+    tables = (
+        f"SELECT count(*) FROM duckdb_tables() WHERE database_name = '{STORE}' AND table_name = 'persons'"
+    )
+    try:
+        with attached(connection, store):
+            ((found,),) = connection.execute(tables).fetchall()
+    except duckdb.Error:
+        return
+    if found:
+        raise InputError(
+            "release.json cannot be used: it says nothing of persons, whom the private store counts."
+        )
 
 
 def _found(

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from tasks.domain import Domain, Kind, Precision
 from tasks.drift.earlier import Earlier, EarlierColumn
+from tasks.partitions.numbers import number_texts
 from tasks.tables import Counts, Role
 
 MUCH = 2
@@ -139,9 +140,8 @@ def _beyond(before: EarlierColumn, now: Held, records: Counts) -> Iterator[Findi
     for outside, where in ((domain.values < before.lowest, low), (domain.values > before.highest, high)):
         if outside.any():
             number = int(records[outside].sum())
-            yield Finding(
-                domain.name, f"{_of(number, *noun)} {_are(number)} {where} all of the earlier release"
-            )
+            told = f"{_of(number, *noun)} {_are(number)} {where} all of the earlier release"
+            yield Finding(domain.name, told, tuple(number_texts(domain.values[outside], domain)))
 
 
 def _new_and_gone(before: EarlierColumn, now: Held, records: Counts) -> Iterator[Finding]:

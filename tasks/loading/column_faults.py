@@ -1,7 +1,6 @@
 """What no column of a release should hold in its role."""
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 
 import duckdb
@@ -9,7 +8,7 @@ import numpy as np
 
 from tasks.config import Config
 from tasks.domain import Domain
-from tasks.loading.column_texts import NUMBER
+from tasks.loading.column_texts import NUMBER, plainly
 from tasks.loading.hierarchy import Taxonomy
 from tasks.loading.kinds import like_identifier
 from tasks.store import quoted
@@ -51,6 +50,8 @@ def column_faults(
             faults += _order_faults(domain, config.columns.orders.get(domain.name))
         if domain.name in taxonomies:
             faults += _hierarchy_faults(domain, taxonomies[domain.name])
+    for domain in (*domains["feature"], *domains["sensitive"], *domains["class"]):
+        faults += _unseen_ends(domain)
     faults += _infinite_numbers(connection, domains["feature"])
     if config.columns.features == "rest":
         unasked = [each for each in domains["feature"] if each.name not in config.columns.hierarchies]
@@ -112,7 +113,7 @@ def _sensitive_faults(connection: duckdb.DuckDBPyConnection, config: Config, dom
 def _spelling_faults(domain: Domain) -> Iterator[str]:
     """Yield that values differ in spelling only: they would count as different ones for l and t."""
     values = len(domain.values)
-    alike = len({unicodedata.normalize("NFKC", value).strip().casefold() for value in domain.values})
+    alike = len(set(map(plainly, domain.values)))
     if alike < values:
         yield (
             f"column {domain.name!r}: {values - alike} of its {values} values differ from another only in "
@@ -154,6 +155,13 @@ def _hierarchy_faults(domain: Domain, taxonomy: Taxonomy) -> Iterator[str]:
             f"column {domain.name!r}: {lacking} of its {len(domain.values)} values have no row in "
             "its hierarchy: add them"
         )
+
+
+def _unseen_ends(domain: Domain) -> Iterator[str]:
+    """Yield that values hold a NUL, which other programs take for the end of a text."""
+    ended = 0 if domain.numeric else sum("\0" in value for value in domain.values)
+    if ended:
+        yield f"column {domain.name!r}: {ended} of its {len(domain.values)} values hold a NUL: remove it"
 
 
 def _infinite_numbers(connection: duckdb.DuckDBPyConnection, features: Sequence[Domain]) -> Iterator[str]:

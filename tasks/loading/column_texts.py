@@ -1,5 +1,6 @@
 """What the texts of a column look like, in counts."""
 
+import unicodedata
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import NamedTuple
@@ -13,6 +14,11 @@ NUMBER = r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
 COMMA_NUMBER = "[+-]?[0-9]+,[0-9]+"
 AT_ONCE = 20  # columns whose texts are counted in one query
 EXACT_LENGTH = 15  # characters of a number without exponent that a double can always tell apart
+
+
+def plainly(text: str) -> str:
+    """Return a text as people read it: without case, surrounding blanks, or how its letters are encoded."""
+    return unicodedata.normalize("NFKC", text).strip().casefold()
 
 
 class Texts(NamedTuple):

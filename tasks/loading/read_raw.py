@@ -7,6 +7,7 @@ import numpy as np
 
 from tasks.config import Config
 from tasks.errors import ConfigurationError, InfeasibleError, InputError
+from tasks.loading.column_texts import plainly
 from tasks.loading.roles import Column
 from tasks.reading.read_input import read_rows
 from tasks.store import write_table
@@ -94,6 +95,13 @@ def _write_persons(connection: duckdb.DuckDBPyConnection, config: Config, raw: s
             "fill it in, or remove them"
         )
     persons, different = pd.factorize(np.ma.getdata(entity))
+    alike = len(set(map(plainly, different)))
+    if alike < len(different):
+        raise InputError(
+            f"column {config.columns.entity!r}: {len(different) - alike} of its {len(different)} values "
+            "differ from another only in case, surrounding blanks or the encoding of letters, and would be "
+            "other persons: write them alike"
+        )
     _check_population(len(different), config)
     if len(different) < config.privacy.k:
         raise InfeasibleError(

@@ -49,8 +49,3 @@ def tell_remarks(connection: duckdb.DuckDBPyConnection, remarks: Sequence[tuple[
         remark(f"column {name!r}: {text}")
     if len(remarks) > MOST_TOLD:
         remark(f"and {len(remarks) - MOST_TOLD} more remarks on columns")
-
-
-def read_remarks(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
-    """Return the remarks on the table, each with its column, in input order."""
-    return connection.execute('SELECT "column", remark FROM remarks ORDER BY rowid').fetchall()

@@ -10,7 +10,7 @@ from tasks.config import Config
 from tasks.domain import Domain
 from tasks.persons.credit import Codes, Credits
 from tasks.store import quoted, write_table
-from tasks.tables import Counts
+from tasks.tables import Counts, read_counts
 
 Words = npt.NDArray[np.uint64]
 
@@ -121,16 +121,4 @@ def write_published_classes(connection: duckdb.DuckDBPyConnection, published: Se
 
 def read_person_counts(connection: duckdb.DuckDBPyConnection, class_domain: Domain) -> tuple[Counts, ...]:
     """Return how many persons count under each class value, shape (E, class values), for each fragment."""
-    sizes = connection.execute(
-        "SELECT count(*) FROM equivalence_classes GROUP BY fragment ORDER BY fragment"
-    ).fetchall()
-    fragments = []
-    for number, (classes,) in enumerate(sizes, 1):
-        held = connection.execute(
-            f"SELECT ec, class_value, persons FROM person_counts WHERE fragment = {number}"
-        ).fetchnumpy()
-        counts = np.zeros((classes, class_domain.size), dtype=np.int64)
-        value = np.searchsorted(class_domain.values, np.ma.getdata(held["class_value"]))
-        counts[held["ec"], value] = held["persons"]
-        fragments.append(counts)
-    return tuple(fragments)
+    return read_counts(connection, "person_counts", "persons", class_domain)

@@ -19,7 +19,7 @@ def check_names(names: Sequence[str]) -> None:
     InputError
         With a line for each of these faults.
     """
-    faults = [fault for fault in (_blank(names), _reserved(names), _twins(names)) if fault]
+    faults = [fault for fault in (_blank(names), _unseen(names), _reserved(names), _twins(names)) if fault]
     if faults:
         raise InputError("\n".join(faults))
 
@@ -43,6 +43,14 @@ def check_header(names: Sequence[str]) -> None:
 def _blank(names: Sequence[str]) -> str:
     blank = [str(number) for number, name in enumerate(names, 1) if not name.strip()]
     return f"the name of column number {', '.join(blank)} is blank: name every column" if blank else ""
+
+
+def _unseen(names: Sequence[str]) -> str:
+    """Refuse what other programs take for the end of a text, or for a mark of how it is encoded."""
+    found = [str(place) for place, name in enumerate(names, 1) if "\0" in name or name.startswith("\ufeff")]
+    if not found:
+        return ""
+    return f"the name of column number {', '.join(found)} holds a NUL or a byte-order mark: rename it"
 
 
 def _reserved(names: Sequence[str]) -> str:

@@ -148,8 +148,9 @@ def _sqlite_query(database: sqlite3.Connection, table: Input) -> str:
 
 
 def _prepared(database: sqlite3.Connection, query: str) -> sqlite3.Cursor:
+    """Run a query; what went wrong is told in SQLite's words only where rows were not read yet."""
     try:
-        cursor = database.execute(query)
+        database.execute(f"EXPLAIN {query}")
     except sqlite3.ProgrammingError:
         raise ConfigurationError(NO_SELECT) from None
     except sqlite3.DatabaseError as error:
@@ -158,6 +159,7 @@ def _prepared(database: sqlite3.Connection, query: str) -> sqlite3.Cursor:
         if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_ERROR:
             raise
         raise ConfigurationError(f"input.query: {_first_line(error)}") from None
+    cursor = database.execute(query)
     if cursor.description is None:
         raise ConfigurationError(NO_SELECT)
     return cursor

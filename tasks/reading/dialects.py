@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tasks.errors import InputError
-from tasks.reading.texts import lines, texts
+from tasks.reading.texts import lines, of_short_lines, texts
 
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE = 1 << 20
@@ -79,7 +79,7 @@ def survey(path: Path, encoding: str, delimiter: str | None) -> Survey:
     Raises
     ------
     InputError
-        If it is no text in that encoding; the message names the line.
+        If it is no text in that encoding, or has a line of more than 16 MB; the message names the line.
     """
     delimiters = "".join(dict.fromkeys((*DELIMITERS, *(delimiter or ()))))
     version = path.stat()
@@ -93,7 +93,7 @@ def _survey(path: Path, version: tuple[int, int], encoding: str, delimiters: str
     before: set[str] = set()
     escaped: set[str] = set()
     last = "\n"
-    for text in texts(path, encoding):
+    for text in of_short_lines(path, texts(path, encoding)):
         crlf = text.count("\r\n")
         counts = {"\r\n": crlf, "\n": text.count("\n") - crlf, "\r": text.count("\r") - crlf}
         ends.update(end for end, count in counts.items() if count)

@@ -47,7 +47,7 @@ def write_parquet(table: Any, path: Path) -> None:  # noqa: ANN401 - what it mus
                     f"table: must be a pandas DataFrame, or a table of Arrow; got {type(table).__name__}"
                 )
             connection.execute(f"COPY ({selected}) TO {literal(str(path))} (FORMAT parquet)")
-        except duckdb.Error as error:
+        except (duckdb.Error, UnicodeError) as error:
             raise InputError(f"table: cannot be kept as Parquet ({type(error).__name__})") from None
     path.chmod(0o600)
 

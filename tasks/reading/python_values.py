@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import islice
 from numbers import Integral, Real
@@ -11,7 +11,18 @@ from typing import Any, Literal
 import duckdb
 
 Holds = Literal[
-    "true or false", "integer", "wide", "decimal", "text", "bytes", "time", "span", "date", "moment", "exact"
+    "true or false",
+    "integer",
+    "wide",
+    "decimal",
+    "text",
+    "bytes",
+    "time",
+    "span",
+    "date",
+    "moment",
+    "moment of a zone",
+    "exact",
 ]
 
 ROWS = 20_000
@@ -44,6 +55,7 @@ def sql_type_of(holds: set[Holds]) -> str:
         ({"integer", "decimal"}, "DOUBLE"),
         ({"date"}, "DATE"),
         ({"date", "moment"}, "TIMESTAMP"),
+        ({"moment of a zone"}, "TIMESTAMP"),
         ({"time"}, "TIME"),
         ({"span"}, "INTERVAL"),
     ):
@@ -118,13 +130,20 @@ def _of_exact(value: Decimal) -> _Cell:
     return (None, None) if value.is_nan() else (f"{value:f}", "exact")
 
 
+def _of_moment(value: datetime) -> _Cell:
+    """Return a moment; one that tells its zone is taken in UTC, as a typed column of such moments is."""
+    if value.tzinfo is None:
+        return value.isoformat(" "), "moment"
+    return value.astimezone(UTC).replace(tzinfo=None).isoformat(" "), "moment of a zone"
+
+
 _CONVERTERS: tuple[tuple[type | tuple[type, ...], Callable[[Any], _Cell]], ...] = (
     (str, lambda value: (str(value), "text")),
     (Integral, _of_integer),
     (Decimal, _of_exact),
     (Real, _of_float),
     (bytes, lambda value: (value.hex(), "bytes")),
-    (datetime, lambda value: (value.isoformat(" "), "moment")),
+    (datetime, _of_moment),
     (date, lambda value: (value.isoformat(), "date")),
     (time, lambda value: (value.isoformat(), "time")),
     (timedelta, lambda value: (f"{value.total_seconds()} seconds", "span")),

@@ -1,23 +1,16 @@
 """Files of SPSS and Stata, read by a process of its own: what reads them can crash where they are damaged."""
 
-from collections.abc import Callable, Sequence
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
+from collections.abc import Sequence
 from functools import lru_cache
-from importlib.util import find_spec
-from typing import Any, TypeVar
 
 import duckdb
 
-from tasks.errors import ConfigurationError, InputError
+from tasks.reading.apart import read_apart, require_extra
 from tasks.reading.private_copies import private_folder, write_raw_from
 from tasks.reading.statistics_rows import copy_rows, damaged, described
 from tasks.table_settings import Input
-from tasks.worker_processes import call_in_workers
 
-R = TypeVar("R")
-
-EXTRA = "input.path: reading SPSS and Stata needs the extra: pip install 'unjoin[statistics]'"
+EXTRA = ("pyreadstat", "SPSS and Stata", "statistics")
 
 
 def statistics_names(table: Input) -> list[str]:
@@ -38,7 +31,9 @@ def read_statistics(
     """Make the table `raw` of the wanted variables; codes become labels if the configuration says so."""
     with private_folder(connection) as folder:
         copy = folder / "copy"
-        _apart(copy_rows, table, {names[number]: f"c{number}" for number in wanted}, copy)
+        variables = {names[number]: f"c{number}" for number in wanted}
+        require_extra(*EXTRA)
+        read_apart(copy_rows, table, variables, copy, damaged=damaged(table))
         write_raw_from(connection, copy, table, names)
 
 
@@ -53,15 +48,6 @@ def _described_once(
     version: tuple[int, int],  # noqa: ARG001 - for the cache
     written_as: str,
 ) -> tuple[list[str], dict[str, str]]:
-    return _apart(described, Input.model_validate({"path": path, "format": written_as}))
-
-
-def _apart(function: Callable[..., R], table: Input, *args: Any) -> R:  # noqa: ANN401 - as the function
-    if find_spec("pyreadstat") is None:
-        raise ConfigurationError(EXTRA)
-    with closing(call_in_workers(function, [table], args, 1)) as ended:
-        ((_, outcome),) = ended
-    try:
-        return outcome()
-    except BrokenProcessPool:
-        raise InputError(damaged(table)) from None
+    table = Input.model_validate({"path": path, "format": written_as})
+    require_extra(*EXTRA)
+    return read_apart(described, table, damaged=damaged(table))

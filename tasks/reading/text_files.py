@@ -15,14 +15,13 @@ from tasks.reading.encodings import found_encoding
 from tasks.reading.missing_cells import text_cell, write_raw
 from tasks.reading.private_copies import private_folder
 from tasks.reading.python_values import write_values
-from tasks.reading.texts import lines, texts
+from tasks.reading.texts import LONGEST, lines, texts
 from tasks.store import literal
 from tasks.table_settings import Input
 
 NAMED_ROWS = 5
 NO_CELL = "no cell holds this text"
 ONE_END: tuple[frozenset[str], ...] = (frozenset(), frozenset({"\n"}), frozenset({"\r\n"}))
-LONGEST = 1 << 24
 PACKINGS = {".gz": "gzip", ".zst": "zstd"}
 
 
@@ -119,8 +118,17 @@ def _read_at_once(
             f"input.path: {_rows('line', long)} of {table.path.name} exceeds 16 MB: is a quote missing?"
         )
     if rejected:
-        raise _ragged(table, len(names), [line for line, _ in rejected])
+        raise _ragged(table, len(names), _ragged_lines(table, len(names)) or [line for line, _ in rejected])
     connection.execute("DELETE FROM raw WHERE rowid = 0")  # the header
+
+
+def _ragged_lines(table: Input, columns: int) -> list[int]:
+    """Return the lines with other cells, none if quotes do not end; DuckDB counts records, not lines."""
+    records = _dialect(table).records(texts(table.path, _encoding(table)))
+    try:
+        return [line for line, record in records if len(record) != columns]
+    except csv.Error:
+        return []
 
 
 @contextmanager

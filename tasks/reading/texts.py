@@ -1,6 +1,7 @@
 """The text of a file, piece by piece: unpacked, decoded, and refused where it is no text."""
 
 import codecs
+import csv
 import gzip
 import io
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 from tasks.errors import InputError
 
 CHUNK = 1 << 20
+LONGEST = 1 << 24  # characters of a line
 PACKED_CHUNK = 1 << 16
 
 
@@ -47,13 +49,45 @@ def texts(path: Path, encoding: str) -> Iterator[str]:
 
 
 def lines(parts: Iterator[str]) -> Iterator[str]:
-    """Yield the lines of a text with their ends: LF, CRLF or CR."""
+    """Yield the lines of a text with their ends: LF, CRLF or CR.
+
+    Raises
+    ------
+    csv.Error
+        If one is longer than `LONGEST`.
+    """
     held = ""
     for part in parts:
+        if len(held) > LONGEST:
+            raise csv.Error
         *whole, held = [*io.StringIO(held + part, newline=""), ""][: -1 if held + part else None]
         yield from whole
     if held:
         yield held
+
+
+def of_short_lines(path: Path, parts: Iterator[str]) -> Iterator[str]:
+    """Yield the parts of a text; a line so long that a quote must be missing is refused.
+
+    DuckDB leaves out lines of hundreds of megabytes without a word.
+
+    Raises
+    ------
+    InputError
+        If a line is longer than `LONGEST`; the message names it.
+    """
+    line, begun = 1, 0
+    for part in parts:
+        if begun + len(part) > LONGEST:
+            for offset, whole in enumerate(lines(iter([part]))):
+                if len(whole) + begun * (offset == 0) > LONGEST:
+                    raise InputError(
+                        f"input.path: line {line + offset} of {path.name} exceeds 16 MB: is a quote missing?"
+                    )
+        yield part
+        line += line_ends(part)
+        last = max(part.rfind("\n"), part.rfind("\r"))
+        begun = begun + len(part) if last < 0 else len(part) - last - 1
 
 
 def line_ends(text: str) -> int:

@@ -1,25 +1,56 @@
-"""Workbooks of Excel and LibreOffice: one sheet, whose first row that is not empty names the columns."""
+"""Workbooks of Excel and LibreOffice: one sheet, whose first row that is not empty names the columns.
+
+They are read by a process of its own: what reads them makes room for all cells between the outermost ones,
+and ends the process where there is not enough.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
 from tasks.errors import ConfigurationError, InputError
+from tasks.reading.apart import read_apart, require_extra
 from tasks.reading.column_headers import check_header
-from tasks.reading.missing_cells import cast_to, write_raw
+from tasks.reading.missing_cells import cast_to
+from tasks.reading.private_copies import private_folder, write_raw_from
 from tasks.reading.python_values import cells_of, write_values
 from tasks.table_settings import Input
 
 if TYPE_CHECKING:
     from python_calamine import CalamineSheet
 
-EXTRA = "input.path: reading Excel needs the extra: pip install 'unjoin[excel]'"
+EXTRA = ("python_calamine", "Excel", "excel")
 
 
 def workbook_names(table: Input) -> list[str]:
     """Return the columns' names, without columns at the end that have neither name nor cells."""
+    require_extra(*EXTRA)
+    return read_apart(sheet_names, table, damaged=_damaged(table))
+
+
+def read_workbook(
+    connection: duckdb.DuckDBPyConnection, table: Input, names: Sequence[str], wanted: Sequence[int]
+) -> None:
+    """Make the table `raw` of the wanted columns, typed; text where cells are of several types."""
+    with private_folder(connection) as folder:
+        copy = folder / "copy"
+        require_extra(*EXTRA)
+        read_apart(copy_sheet, table, len(names), list(wanted), copy, damaged=_damaged(table))
+        write_raw_from(connection, copy, table, names)
+
+
+def _damaged(table: Input) -> str:
+    return (
+        f"input.path: {table.path.name} cannot be read as a workbook: it is damaged, or too large for "
+        "memory, as where a cell far from the others is filled"
+    )
+
+
+def sheet_names(table: Input) -> list[str]:
+    """Return the names in the first row of the sheet that is to be read."""
     sheet = _sheet(table)
     names = _names(sheet)
     if not names:
@@ -31,21 +62,19 @@ def workbook_names(table: Input) -> list[str]:
     return names
 
 
-def read_workbook(
-    connection: duckdb.DuckDBPyConnection, table: Input, names: Sequence[str], wanted: Sequence[int]
-) -> None:
-    """Make the table `raw` of the wanted columns, typed; text where cells are of several types."""
-    rows = ([row[number] for number in wanted] for row in _records(_sheet(table), len(names)))
-    types = write_values(connection, "cells", [f"c{number}" for number in wanted], rows)
-    write_raw(connection, cast_to("cells", types), types, table, names)
-    connection.execute("DROP TABLE cells")
+def copy_sheet(table: Input, width: int, wanted: Sequence[int], copy: Path) -> None:
+    """Make the table `cells` in a new database, of the wanted of some columns."""
+    rows = ([row[number] for number in wanted] for row in _records(_sheet(table), width))
+    with duckdb.connect(copy) as connection:
+        copy.chmod(0o600)
+        connection.execute("SET enable_progress_bar = false")
+        types = write_values(connection, "texts", [f"c{number}" for number in wanted], rows)
+        connection.execute(f"CREATE TABLE cells AS FROM {cast_to('texts', types)}")
 
 
 def _sheet(table: Input) -> "CalamineSheet":
-    try:
-        from python_calamine import CalamineError, load_workbook  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise ConfigurationError(EXTRA) from None
+    from python_calamine import CalamineError, load_workbook  # noqa: PLC0415 - an extra
+
     try:
         with load_workbook(table.path) as workbook:
             return workbook.get_sheet_by_name(_chosen(table, workbook.sheet_names))
