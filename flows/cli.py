@@ -105,7 +105,8 @@ def audit(
     folder
         A published folder: the one with release.json.
     store
-        The private store of the run, if its workspace was kept: joins within segments are checked too.
+        The private store of the run, if its workspace was kept: joins within segments, and persons, are
+        checked too.
     attacks
         The configuration of the release, which names the original table: attack the files as well.
     targets

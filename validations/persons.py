@@ -39,7 +39,7 @@ def finding(promises: Promises, evidence: Evidence) -> Finding:
     lines = _lines(promises, found)
     return Finding(
         name="persons",
-        title=f"{_title(promises)}; a person counts once, however many records it has",
+        title=f"{_title(promises)}; a person counts once, however many records they have",
         asked="at least " + ", ".join(f"{wanted:,} {name}" for name, wanted, _ in lines),
         achieved=_achieved(promises, found, lines),
         evidence=evidence_frame(

@@ -65,11 +65,10 @@ def _listed(role: Role, meaning: str, guesses: Sequence[Guess]) -> Iterator[str]
 
 
 def _entities(guesses: Sequence[Guess], records: int) -> Iterator[str]:
-    """Yield which identifiers may tell persons apart, first those that are called so."""
+    """Yield which identifiers may tell persons apart: those that are called so."""
     entities = [guess for guess in guesses if may_be_entity(guess, records)]
     if not entities:
         return
-    entities.sort(key=lambda guess: not may_tell_persons(guess.look, records))
     yield "# Does a column tell which records are of one person? Then persons are counted instead of records,"
     yield "# if it is the entity: take away the first #, and its line under identifiers."
     for guess in islice(entities, SUGGESTIONS):
@@ -114,7 +113,8 @@ def _groups(guesses: Sequence[Guess], records: int) -> Iterator[str]:
     ]
     made = [(look, builder) for look in many for builder in (_builder(look, records),) if builder]
     if made:
-        yield "# Text with many values: grouped, it can be released as groups. See docs/hierarchies.md."
+        yield "# Text with many values can be released as groups, which read better than long sets and cost detail:"
+        yield "# compare the loss with and without. See docs/hierarchies.md."
     for look, builder in made[:SUGGESTIONS]:
         rare = f", {look.rare:,} of them in fewer than {suggested_k(records)} records" if look.rare else ""
         yield (f"# hierarchies.{toml(look.name)} = {{ {builder} }}  # {plural(look.distinct, 'value')}{rare}")
@@ -127,7 +127,7 @@ def _builder(look: Look, records: int) -> str:
     if look.codes >= NEARLY_ALL * valued and look.longest > 1:
         lengths = range(min(PREFIX, look.longest - 1), 0, -1)
         return f"prefix = [{', '.join(map(str, lengths))}]"
-    return f"rare = {suggested_k(records)}" if look.rare > 1 else ""
+    return f"rare = {suggested_k(records)}" if 1 < look.rare < look.distinct else ""
 
 
 def _more(number: int) -> Iterator[str]:

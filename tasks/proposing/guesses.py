@@ -72,9 +72,8 @@ def may_tell_persons(look: Look, records: int) -> bool:
 
 
 def may_be_entity(guess: Guess, records: int) -> bool:
-    """Whether some values of an identifier are those of several records."""
-    look = guess.look
-    return guess.role == "identifiers" and not look.missing and look.distinct < records
+    """Whether an identifier is called as what tells persons apart, and every record has it."""
+    return guess.role == "identifiers" and not guess.look.missing and may_tell_persons(guess.look, records)
 
 
 def may_be_codes(look: Look) -> bool:
