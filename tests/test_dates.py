@@ -300,9 +300,8 @@ def test_whole_numbers_can_be_dates(tmp_path):
 
 @pytest.mark.parametrize("day", ["10000-01-01", "0001-01-01 (BC)", "infinity"])
 def test_days_that_no_file_could_hold_are_refused(tmp_path, day):
-    duckdb.execute(
-        f"COPY (SELECT DATE '{day}' AS x, 'a' AS class FROM range(4)) TO '{tmp_path / 't.parquet'}'"
-    )
+    rows = duckdb.sql(f"SELECT DATE '{day}' AS x, 'a' AS class FROM range(4)")
+    rows.write_parquet(str(tmp_path / "t.parquet"))
     told = message(InputError, tmp_path / "t.parquet")
     assert "column 'x': 4 values (rows 1, 2, 3, 4) are outside the years 1 to 9999" in told
 

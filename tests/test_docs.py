@@ -45,7 +45,7 @@ def test_python_in_the_documents_runs_as_printed(demo, monkeypatch):
 def test_sql_in_the_documents_runs_as_printed(demo, monkeypatch):
     monkeypatch.chdir(demo)
     (query,) = blocks("reading-a-release.md", "sql")
-    counts = {name: count for name, count, _ in duckdb.execute(query).fetchall()}
+    counts = {name: count for name, count, _ in duckdb.sql(query).fetchall()}
     assert counts == {"benign": 357, "malignant": 212}
 
 

@@ -256,7 +256,7 @@ def test_a_release_with_hierarchies_passes_its_gate_and_its_audit(write, file, e
     assert columns["code"]["hierarchy"] == {"made": "prefix", "prefix": [3, 1]}
     assert columns["age"]["hierarchy"] == {"made": "ranges", "ranges": [5, 10]}
     (fragment,) = (path for path in folder.glob("*.parquet") if "code" in pd.read_parquet(path).columns)
-    published = duckdb.execute(f"SELECT DISTINCT unnest(code) FROM '{fragment}'").fetchall()
+    published = duckdb.sql(f"SELECT DISTINCT unnest(code) FROM '{fragment}'").fetchall()
     assert {name for (name,) in published} <= {"250.0", "250.1", "250*", "401", "V45", "*"}
 
 

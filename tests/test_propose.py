@@ -508,7 +508,7 @@ COLUMNS = {
     "ratio": st.floats(allow_nan=False, allow_infinity=False).map(repr),
     "huge": st.integers(2**62, 2**70).map(str),
     "code": st.integers(0, 200).map(lambda number: f"{number:04}"),
-    "text": st.text(max_size=4).map(lambda text: text.replace("\0", "")),
+    "text": st.text(max_size=4).map(lambda text: text.replace("\0", "").replace("\r", "")),
     "word": st.sampled_from(["red", "green", "NA", "-", "=1", "a,b"]),
     "asked": st.one_of(st.just("?"), st.integers(0, 9).map(str)),
     "gap": st.sampled_from(["", "", "x"]),

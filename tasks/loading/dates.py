@@ -59,10 +59,11 @@ def _signs(written: str) -> list[str]:
 
 
 def _understood(written: str) -> bool:
-    try:
-        duckdb.execute(f"SELECT try_strptime('', {literal(written)})")
-    except duckdb.Error:
-        return False
+    with duckdb.connect() as connection:
+        try:
+            connection.execute(f"SELECT try_strptime('', {literal(written)})")
+        except duckdb.Error:
+            return False
     return True
 
 

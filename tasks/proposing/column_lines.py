@@ -11,7 +11,6 @@ from tasks.proposing.guesses import (
     may_be_class,
     may_be_codes,
     may_be_entity,
-    may_tell_persons,
 )
 from tasks.proposing.look import Look, suggested_k
 from tasks.proposing.words import KINDS, described, plural, sized, toml, wrapped
@@ -113,8 +112,8 @@ def _groups(guesses: Sequence[Guess], records: int) -> Iterator[str]:
     ]
     made = [(look, builder) for look in many for builder in (_builder(look, records),) if builder]
     if made:
-        yield "# Text with many values can be released as groups, which read better than long sets and cost detail:"
-        yield "# compare the loss with and without. See docs/hierarchies.md."
+        yield "# Text with many values can be released as groups, which read better than long sets"
+        yield "# and cost detail: compare the loss with and without. See docs/hierarchies.md."
     for look, builder in made[:SUGGESTIONS]:
         rare = f", {look.rare:,} of them in fewer than {suggested_k(records)} records" if look.rare else ""
         yield (f"# hierarchies.{toml(look.name)} = {{ {builder} }}  # {plural(look.distinct, 'value')}{rare}")

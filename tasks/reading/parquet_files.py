@@ -12,9 +12,10 @@ from tasks.table_settings import Input
 
 def parquet_names(table: Input) -> list[str]:
     """Return the names as the file has them: DuckDB renames twins."""
-    rows = duckdb.execute(
-        "SELECT name, coalesce(num_children, 0) FROM parquet_schema(?)", [glob.escape(str(table.path))]
-    ).fetchall()
+    with duckdb.connect() as connection:
+        rows = connection.execute(
+            "SELECT name, coalesce(num_children, 0) FROM parquet_schema(?)", [glob.escape(str(table.path))]
+        ).fetchall()
     return [name for name, depth in _with_depths(rows) if depth == 1]
 
 
