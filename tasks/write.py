@@ -1,6 +1,7 @@
 """Step: write each fragment's files into a staging folder, beside where they will be published."""
 
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +12,9 @@ from tasks.reports.manifest import FragmentFiles, draft_manifest, write_manifest
 from tasks.steps import progress, step
 from tasks.store import literal, open_store, quoted
 from tasks.tables import read_fragments, read_sensitive
+
+WRITERS = 2
+"""Fragments that are written at once: the rows of a file stand in order, which keeps one core busy."""
 
 
 class Names(NamedTuple):
@@ -30,15 +34,20 @@ class Names(NamedTuple):
 @step("write the fragments")
 def write_fragments(store: Path, config: Config, staging: Path, release_version: str) -> list[str]:
     """Write the CSV and Parquet files and a first manifest; return the names of the files."""
-    with open_store(store) as connection:
+    with open_store(store) as connection, ThreadPoolExecutor(max_workers=WRITERS) as writers:
+        names = [
+            Names(features, sensitive, config.columns.class_attribute)
+            for features, sensitive in zip(
+                read_fragments(connection), read_sensitive(connection), strict=True
+            )
+        ]
         files = []
-        fragments = read_fragments(connection)
-        for number, (features, sensitive) in enumerate(
-            zip(fragments, read_sensitive(connection), strict=True), 1
+        for written in writers.map(
+            lambda number: _write_fragment(connection.cursor(), number, names[number - 1], staging),
+            range(1, len(names) + 1),
         ):
-            names = Names(features, sensitive, config.columns.class_attribute)
-            files.append(_write_fragment(connection, number, names, staging))
-            progress(number / len(fragments))
+            files.append(written)
+            progress(len(files) / len(names))
         write_manifest(draft_manifest(connection, config, release_version, files), staging)
     return [name for written in files for name in (written.csv, written.parquet)]
 
