@@ -5,27 +5,21 @@ values still fit a small table, and one count over two groups holds the tables o
 of columns between them.
 """
 
-from bisect import bisect_right
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tasks.config import Config
+from tasks.information.compiled_counts import StackedGroups
+from tasks.information.groups import CELLS_PER_GROUP, Bins, Group, Matrix, pack
 from tasks.steps import step
 from tasks.store import open_store
 from tasks.tables import read_domains, read_sensitive_domains, write_matrix
+from tasks.worker_processes import available_cores
 
-Bins = npt.NDArray[np.int32]
-Matrix = npt.NDArray[np.float64]
-
-CELLS_PER_GROUP = 128  # the joint values of two groups fit 16 bits, and their counts a core's cache
-COUNTERS = 2  # threads; a count leaves the interpreter free
-DENSE_CELLS = 2**22
-SINGLE_PRECISION_ROWS = 2**24  # below, counts are exact in single precision
+WORTH_COMPILING = 10**9  # records times pairs of groups: seconds of plain counts
 
 
 def discretise(codes: Bins, size: int, *, numeric: bool, missing: bool, bins: int) -> Bins:
@@ -81,12 +75,10 @@ def mutual_information_matrix(columns: Sequence[Bins]) -> Matrix:
     """
     sizes = [int(column.max()) + 1 for column in columns]
     joint_entropy = np.zeros((len(columns), len(columns)))
-    groups = [_Group(members, columns, sizes) for members in _pack(sizes)]
-    others = [groups[place:] for place in range(len(groups))]
-    with ThreadPoolExecutor(COUNTERS) as counters:
-        counted = counters.map(_Group.joint_entropies, groups, others)
-        for first, of_others, entropies in zip(groups, others, counted, strict=True):
-            members = [member for second in of_others for member in second.members]
+    groups = [Group(members, columns, sizes) for members in pack(sizes)]
+    with ThreadPoolExecutor(available_cores()) as counters:
+        for first, others, entropies in _counted(groups, counters):
+            members = [member for second in others for member in second.members]
             joint_entropy[np.ix_(first.members, members)] = entropies
             joint_entropy[np.ix_(members, first.members)] = entropies.T
     joint_entropy = np.triu(joint_entropy) + np.triu(joint_entropy, 1).T
@@ -95,84 +87,22 @@ def mutual_information_matrix(columns: Sequence[Bins]) -> Matrix:
     return np.maximum(information, 0.0)
 
 
-def _pack(sizes: Sequence[int]) -> list[list[int]]:
-    """Group columns while the group's joint values stay few: the largest, and the largest that fit beside."""
-    left = sorted(range(len(sizes)), key=sizes.__getitem__)
-    groups = []
-    while left:
-        group = [left.pop()]
-        cells = sizes[group[0]]
-        while fitting := bisect_right(left, CELLS_PER_GROUP // cells, key=sizes.__getitem__):
-            group.append(left.pop(fitting - 1))
-            cells *= sizes[group[-1]]
-        groups.append(group)
-    return groups
+def _counted(groups: Sequence[Group], counters: Executor) -> Iterator[tuple[Group, Sequence[Group], Matrix]]:
+    """Yield the joint entropies of each group with itself and all that follow it.
 
-
-class _Group:
-    """Columns counted together: one number per row stands for the values of all of them."""
-
-    def __init__(self, members: list[int], columns: Sequence[Bins], sizes: Sequence[int]) -> None:
-        self.members = members
-        self.columns = [columns[member] for member in members]
-        self.sizes = [sizes[member] for member in members]
-        self.cells = int(np.prod(self.sizes))
-        self.rows: npt.NDArray[Any] = np.zeros(
-            len(columns[0]), dtype=np.int16 if self.cells <= CELLS_PER_GROUP else np.intp
-        )
-        for column, size in zip(self.columns, self.sizes, strict=True):
-            self.rows *= size
-            self.rows += column.astype(self.rows.dtype)
-        self.starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
-        self.indicator = self._indicator() if len(members) > 1 else None
-
-    def _indicator(self) -> npt.NDArray[np.floating]:
-        """Return which joint values (columns) hold which single values (rows)."""
-        exact = np.float32 if len(self.rows) < SINGLE_PRECISION_ROWS else np.float64
-        indicator = np.zeros((sum(self.sizes), self.cells), dtype=exact)
-        cells = np.arange(self.cells)
-        for start, value in zip(self.starts, np.unravel_index(cells, self.sizes), strict=True):
-            indicator[start + value, cells] = 1.0
-        return indicator
-
-    def joint_entropies(self, others: "Sequence[_Group]") -> Matrix:
-        """Return H(x, y) for each x of this group and y of the others, one after the other, in nats."""
-        return np.concatenate([self._joint_entropies(other) for other in others], axis=1)
-
-    def _joint_entropies(self, other: "_Group") -> Matrix:
-        if self.cells * other.cells > max(DENSE_CELLS, len(self.rows)):
-            return self._sparse_joint_entropies(other)
-        both = np.multiply(self.rows, other.cells, dtype=np.result_type(self.rows, other.rows))
-        both += other.rows
-        table = np.bincount(both, minlength=self.cells * other.cells).reshape(self.cells, other.cells)
-        pairs = _marginals(self.indicator, table, other.indicator)
-        terms = pairs * np.log(np.maximum(pairs, 1.0))
-        sums = np.add.reduceat(np.add.reduceat(terms, self.starts, axis=0), other.starts, axis=1)
-        rows = len(self.rows)
-        return np.asarray(np.log(rows) - sums / rows)
-
-    def _sparse_joint_entropies(self, other: "_Group") -> Matrix:
-        """Return the same from the joint values that occur, for columns of very many categories."""
-        entropies = np.empty((len(self.columns), len(other.columns)))
-        for i, x in enumerate(self.columns):
-            for j, (y, size) in enumerate(zip(other.columns, other.sizes, strict=True)):
-                _, counts = np.unique(x.astype(np.int64) * size + y, return_counts=True)
-                entropies[i, j] = np.log(len(x)) - float((counts * np.log(counts)).sum()) / len(x)
-        return entropies
-
-
-def _marginals(
-    rows: npt.NDArray[np.floating] | None,
-    table: npt.NDArray[np.intp],
-    columns: npt.NDArray[np.floating] | None,
-) -> Matrix:
-    """Return the table summed to each pair of single values."""
-    if rows is None:
-        left: npt.NDArray[np.floating] = table.astype(np.float64 if columns is None else columns.dtype)
-    else:
-        left = rows @ table.astype(rows.dtype)
-    pairs = left if columns is None else left @ columns.T
-    return pairs.astype(np.float64)
+    Groups come with the largest first, so those of few joint values are together at the end.
+    """
+    large = sum(group.cells > CELLS_PER_GROUP for group in groups)
+    small = groups[large:]
+    if len(small) ** 2 // 2 * len(groups[0].rows) < WORTH_COMPILING:
+        large, small = len(groups), []
+    plain = [groups[place:] for place in range(large)]
+    yield from zip(groups[:large], plain, counters.map(Group.joint_entropies, groups, plain), strict=True)
+    if small:
+        stacked = StackedGroups(small)
+        followers = [small[place:] for place in range(len(small))]
+        entropies = counters.map(stacked.joint_entropies, range(len(small)))
+        yield from zip(small, followers, entropies, strict=True)
 
 
 @step("measure mutual information")

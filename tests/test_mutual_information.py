@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import mutual_info_score
 
+from tasks.compiled import compiled
+from tasks.information.compiled_counts import StackedGroups
+from tasks.information.groups import Group, pack
 from tasks.load import load_table
 from tasks.mutual_information import (
     discretise,
@@ -156,3 +159,51 @@ def test_the_stored_matrix_holds_features_sensitive_attributes_and_the_class(tmp
         equals_scikit_learn(read_matrix(connection), [columns[name] for name in ("y", "x", "s", "class")])
         pairs = connection.execute("SELECT DISTINCT x FROM mutual_information ORDER BY x").fetchall()
     assert pairs == [("class",), ("s",), ("x",), ("y",)]
+
+
+# Compiled counts
+
+
+def grouped(columns):
+    sizes = [int(column.max()) + 1 for column in columns]
+    return [Group(members, columns, sizes) for members in pack(sizes)]
+
+
+@given(oracles.tables())
+@quick
+def test_compiled_counts_give_the_same_entropies_bit_for_bit(table):
+    groups = grouped([*table.codes.T, table.classes])
+    stacked = StackedGroups(groups)
+    for place, group in enumerate(groups):
+        assert_array_equal(stacked.joint_entropies(place), group.joint_entropies(groups[place:]))
+
+
+@pytest.mark.parametrize("records", [1, 2, 3, 899, 900])
+def test_compiled_counts_of_columns_of_all_sizes(records):
+    rng = np.random.default_rng(4)
+    sizes = [size for size in (1, 2, 2, 3, 5, 10, 10, 11, 40, 64, 127, 128) if size <= records]
+    groups = grouped([(rng.normal(size=records).argsort() % size).astype(np.int32) for size in sizes])
+    stacked = StackedGroups(groups)
+    for place, group in enumerate(groups):
+        assert_array_equal(stacked.joint_entropies(place), group.joint_entropies(groups[place:]))
+
+
+def test_columns_of_many_values_are_counted_beside_compiled_ones(monkeypatch):
+    rng = np.random.default_rng(5)
+    sizes = [2, 700, 3, 10, 128, 129, 10, 1, 300]
+    columns = [(rng.normal(size=900).argsort() % size).astype(np.int32) for size in sizes]
+    plain = mutual_information_matrix(columns)
+    monkeypatch.setattr("tasks.mutual_information.WORTH_COMPILING", 0)
+    assert_array_equal(mutual_information_matrix(columns), plain)
+
+
+def test_what_cannot_be_kept_is_compiled_all_the_same(monkeypatch):
+    import numba
+
+    def no_place_for_a_cache(*, nogil, cache=False):
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return numba.core.decorators.njit(nogil=nogil)
+
+    monkeypatch.setattr("numba.njit", no_place_for_a_cache)
+    assert compiled(lambda x: x + 1)(2) == 3
