@@ -26,12 +26,12 @@ from validations.groups import (
     misplaced,
     read_columns,
     read_groups,
-    unsound,
 )
 from validations.promises import PROMISES, Promises
 from validations.protected_values import ValuesEvidence, protected_values
 from validations.published_files import Columns, UnreadableError
-from validations.spelling import has_no_metadata, is_written_plainly, misspelt
+from validations.spelling import has_no_metadata, is_written_plainly
+from validations.well_formed import unsound
 
 DOCUMENTS = {
     "release.json",
@@ -118,7 +118,7 @@ def _gather_file(
         class_sizes=class_sizes(groups) if groups else np.zeros(0, dtype=np.int64),
         class_cells=class_cells(groups) if groups else None,
         values=_values(groups, promises, number, problem),
-        unsound=_unsound(groups) if groups and columns and _typed(groups, columns) else None,
+        unsound=unsound(groups) if groups and columns and _typed(groups, columns) else None,
         plain=_plain(groups, path, columns, digest) if groups and columns else None,
     )
 
@@ -130,10 +130,6 @@ def _values(
         return protected_values(groups, promises, number)
     protected = promises.protected_in(number)
     return tuple(ValuesEvidence(each.column, problem=problem) for each in protected)
-
-
-def _unsound(groups: Groups) -> int:
-    return unsound(groups) + (misspelt(groups) if groups.format == "csv" else 0)
 
 
 def _plain(groups: Groups, path: Path, columns: Columns, digest: str | None) -> bool:

@@ -188,28 +188,3 @@ def misplaced(groups: Groups) -> int:
               FROM {groups.table})
         WHERE first_line <> place OR last_line <> place + n - 1""")
     return int(row[0])
-
-
-def unsound(groups: Groups) -> int:
-    """Return how many cells of distinct ECs, and values of distinct groups, break the grammar.
-
-    The columns of a Parquet file must have the types that `validations.cell_grammar.parquet_type` gives.
-    """
-    return sum(_count_unsound(groups, kind) for kind in sorted(set(groups.kinds) - {"undeclared"}))
-
-
-def _count_unsound(groups: Groups, kind: str) -> int:
-    """Count the unsound cells of the columns of a kind; equal cells are looked at once."""
-    columns = [f"c{place}" for place, held in enumerate(groups.kinds, 1) if held == kind]
-    groups.connection.execute(f"""
-        CREATE OR REPLACE TEMP TABLE different AS SELECT cell, count(*) AS n
-        FROM (SELECT unnest([{", ".join(columns)}]) AS cell FROM {groups.table}
-              WHERE {"true" if kind in VALUES else "first_line = ec"})
-        GROUP BY cell""")
-    sound = (
-        f"{kind}_value_sound(cell)"
-        if groups.format == "parquet"
-        else f"{kind}_sound(cell, {kind}_cell(cell))"
-    )
-    row = groups.row(f"SELECT coalesce(sum(n), 0) FROM different WHERE NOT coalesce({sound}, false)")
-    return int(row[0])

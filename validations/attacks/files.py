@@ -5,6 +5,7 @@ cells: two ECs of a file with a million are taken for one with a chance below on
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +24,9 @@ Numbered = npt.NDArray[np.int32]
 Counts = npt.NDArray[np.float64]
 
 NO_VALUE = -1
+
+READERS = 2
+"""Files that are read at once: what is in order, or small, keeps one core busy."""
 
 
 class Values(NamedTuple):
@@ -102,10 +106,14 @@ def read_files(folder: Path, promises: Promises, targets: Targets) -> tuple[Frag
     UnreadableError
         If a file is not what the promises say.
     """
-    with duckdb.connect() as connection:
+    with duckdb.connect() as connection, ThreadPoolExecutor(max_workers=READERS) as readers:
         connection.execute("SET enable_progress_bar = false")
         connection.execute("SET GLOBAL disabled_optimizers = 'common_subexpressions'")  # slow on many columns
-        read = [_read(connection, folder, promises, each, targets) for each in promises.fragments]
+        read = list(
+            readers.map(
+                lambda each: _read(connection.cursor(), folder, promises, each, targets), promises.fragments
+            )
+        )
     name = promises.class_attribute
     domain = _domain([each.texts[name][0] for each in read], targets, name)
     even = promises.class_values == "per_class"
@@ -194,7 +202,8 @@ def _keep_classes(
 
     connection.register("firsts", pd.DataFrame({"line": firsts, "ec": np.arange(len(firsts))}))
     connection.execute(
-        f"CREATE OR REPLACE TABLE ecs AS SELECT ec, {', '.join(cells)} FROM {source} JOIN firsts USING (line)"
+        f"CREATE OR REPLACE TEMP TABLE ecs AS SELECT ec, {', '.join(cells)} "
+        f"FROM {source} JOIN firsts USING (line)"
     )
     connection.unregister("firsts")
 
