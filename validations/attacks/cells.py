@@ -139,11 +139,11 @@ def read_texts(
     different = list(dict.fromkeys(texts))
     names = [[text, *(() if text is None else groups.get(text, ()))] for text in different]
     connection.execute(
-        "CREATE OR REPLACE TABLE wanted AS SELECT place - 1 AS value, unnest(names) AS name "
+        "CREATE OR REPLACE TEMP TABLE wanted AS SELECT place - 1 AS value, unnest(names) AS name "
         "FROM (SELECT unnest($1::VARCHAR[][]) AS names, generate_subscripts($1, 1) AS place)",
         [names],
     )
-    connection.execute(f"CREATE OR REPLACE TABLE sets AS SELECT DISTINCT {column} AS held FROM {table}")
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE sets AS SELECT DISTINCT {column} AS held FROM {table}")
     sets = connection.execute(
         f"SELECT sets.rowid AS held FROM {table} JOIN sets ON {column} IS NOT DISTINCT FROM held ORDER BY ec"
     ).fetchnumpy()["held"]
