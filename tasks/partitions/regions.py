@@ -18,6 +18,7 @@ Flags = npt.NDArray[np.bool_]
 
 EXACT_BITS = 52  # of a whole number in double precision
 WORDS_PER_CODE = 4  # above, sets of many categories are told apart one by one
+FLAGS_PER_RECORD = 64  # above, sets of categories are too sparse to be flagged
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,8 +254,18 @@ def _tight_range(column: Codes, domain: Domain, starts: npt.NDArray[np.intp]) ->
 
 
 def _tight_sets(column: Codes, domain: Domain, labels: npt.NDArray[np.int32]) -> CategoricalRegions:
-    held = np.unique(labels.astype(np.int64) * domain.size + column)
-    return regions_of_pairs(domain, *np.divmod(held, domain.size))
+    pairs = labels.astype(np.int64) * domain.size + column
+    return regions_of_pairs(domain, *np.divmod(_different(pairs), domain.size))
+
+
+def _different(pairs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the different numbers in ascending order; flags find them faster than a hash where they fit."""
+    largest = int(pairs.max())
+    if largest > FLAGS_PER_RECORD * len(pairs):
+        return np.unique(pairs)
+    occurs = np.zeros(largest + 1, dtype=np.bool_)
+    occurs[pairs] = True
+    return np.flatnonzero(occurs)
 
 
 def _boxes(domains: Sequence[Domain], partition: Partition) -> tuple[Regions, ...]:
