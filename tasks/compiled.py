@@ -1,40 +1,24 @@
-"""Functions that are compiled when they are first called, and kept beside the module that has them."""
+"""How functions over arrays are compiled; modules that have some are imported where they are needed.
+
+Importing the compiler costs a third of a second of CPU. Compiling costs seconds, at the first call and once
+for each machine: what comes of it is kept beside the module, or in the user's cache folder.
+"""
 
 from collections.abc import Callable
-from functools import cached_property, update_wrapper
-from typing import Generic, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar, cast
+
+from numba import njit
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Compiled(Generic[P, R]):
-    """A function over arrays that runs as machine code and leaves the interpreter free.
+def compiled(function: Callable[P, R]) -> Callable[P, R]:
+    """Make a function over arrays one that runs as machine code and leaves the interpreter free.
 
-    Importing the compiler costs a third of a second of CPU, and compiling some seconds once for each
-    machine: both happen at the first call, so that only work that is worth it pays.
+    Its arguments are known by their places. It may call others of its module that are compiled.
     """
-
-    def __init__(self, function: Callable[P, R]) -> None:
-        self.function = function
-        update_wrapper(self, function)
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run the compiled function."""
-        return self._compiled(*args, **kwargs)
-
-    @cached_property
-    def _compiled(self) -> Callable[P, R]:
-        from numba import njit  # noqa: PLC0415 - see the class
-
-        compiled: Callable[P, R]
-        try:
-            compiled = njit(nogil=True, cache=True)(self.function)
-        except RuntimeError:  # nothing can be kept: neither the package's folder nor a home can be written
-            compiled = njit(nogil=True)(self.function)
-        return compiled
-
-
-def compiled(function: Callable[P, R]) -> Compiled[P, R]:
-    """Make a function one that is compiled at its first call."""
-    return Compiled(function)
+    try:
+        return cast("Callable[P, R]", njit(nogil=True, cache=True)(function))
+    except RuntimeError:  # nothing can be kept: neither the package's folder nor a home can be written
+        return cast("Callable[P, R]", njit(nogil=True)(function))

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 from tasks.config import Config
-from tasks.information.compiled_counts import StackedGroups
 from tasks.information.groups import CELLS_PER_GROUP, Bins, Group, Matrix, pack
 from tasks.steps import step
 from tasks.store import open_store
@@ -99,6 +98,8 @@ def _counted(groups: Sequence[Group], counters: Executor) -> Iterator[tuple[Grou
     plain = [groups[place:] for place in range(large)]
     yield from zip(groups[:large], plain, counters.map(Group.joint_entropies, groups, plain), strict=True)
     if small:
+        from tasks.information.compiled_counts import StackedGroups  # noqa: PLC0415 - see `tasks.compiled`
+
         stacked = StackedGroups(small)
         followers = [small[place:] for place in range(len(small))]
         entropies = counters.map(stacked.joint_entropies, range(len(small)))

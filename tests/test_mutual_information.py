@@ -205,5 +205,5 @@ def test_what_cannot_be_kept_is_compiled_all_the_same(monkeypatch):
             raise RuntimeError("cannot cache function: no locator available")
         return numba.core.decorators.njit(nogil=nogil)
 
-    monkeypatch.setattr("numba.njit", no_place_for_a_cache)
+    monkeypatch.setattr("tasks.compiled.njit", no_place_for_a_cache)
     assert compiled(lambda x: x + 1)(2) == 3

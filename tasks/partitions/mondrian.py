@@ -23,10 +23,11 @@ from tasks.partitions.gain_cuts import gain_cuts
 from tasks.partitions.gain_places import scale_of
 from tasks.partitions.partition import Partition
 from tasks.partitions.person_counts import person_counts
-from tasks.partitions.requirements import Requirement, refuse_unreachable
+from tasks.partitions.requirements import KAnonymity, Requirement, refuse_unreachable
 from tasks.partitions.trees import Trees
 
 STRIP = 256  # rows that stay in a core's cache while they are turned into columns
+WORTH_COMPILING = 5_000_000  # codes: a second of plain cuts
 
 CutsOf = Callable[[Block], Cuts]
 
@@ -95,6 +96,10 @@ def partition(  # noqa: PLR0917 - what any algorithm is given, see `tasks.partit
     cuts_of: CutsOf = partial(median_cuts, table)
     if split == "infogain":
         cuts_of = partial(gain_cuts, scale_of(codes, domains, attributes[:, 0]), table)
+    elif _is_plain(table, attributes) and codes.size >= WORTH_COMPILING:
+        from tasks.partitions.compiled_mondrian import partition_compiled  # noqa: PLC0415 - see `compiled`
+
+        return partition_compiled(table, codes, requirement.minimum_size)
     blocks = [_root(table, codes, domains, attributes, counts)]
     first = np.zeros(len(classes), dtype=np.int32)
     leaves: list[_Leaves] = []
@@ -105,6 +110,12 @@ def partition(  # noqa: PLR0917 - what any algorithm is given, see `tasks.partit
             blocks = [block for _, parts in grown for block in parts]
     numbered = _numbered(first, leaves)
     return numbered if persons is None else numbered._replace(labels=numbered.labels[np.argsort(order)])
+
+
+def _is_plain(table: Table, classes: Codes) -> bool:
+    """Whether nothing is asked but strict cuts of flat features, and a number of records."""
+    flat = table.trees is None and table.persons is None and classes.shape[1] == 1
+    return table.strict and flat and isinstance(table.requirement, KAnonymity)
 
 
 def _uncut(rows: int, domains: Sequence[Domain]) -> Partition:
