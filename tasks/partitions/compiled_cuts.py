@@ -73,7 +73,8 @@ def cut(  # noqa: PLR0917 - arrays, known by their place
     waiting = np.empty((DEPTH, 2), dtype=np.int64)
     waiting_boxes = np.empty((DEPTH, 2, features), dtype=np.int32)
     waiting[0, 0], waiting[0, 1] = first, last
-    waiting_boxes[0] = box
+    here = np.empty((1, 2, features), dtype=np.int32)
+    _copy_box(box.reshape(1, 2, features), 0, waiting_boxes, 0)
     low, high = np.empty(features, dtype=codes.dtype), np.empty(features, dtype=codes.dtype)
     widths, narrowing = np.empty(features), np.empty(features)
     values = np.empty(last - first, dtype=np.int64)
@@ -82,7 +83,7 @@ def cut(  # noqa: PLR0917 - arrays, known by their place
     while depth:
         depth -= 1
         start, stop = waiting[depth, 0], waiting[depth, 1]
-        here = waiting_boxes[depth].copy()
+        _copy_box(waiting_boxes, depth, here, 0)
         feature, code = _NONE
         if stop - start >= 2 * k:
             _extremes(codes, start, stop, low, high)
@@ -94,29 +95,39 @@ def cut(  # noqa: PLR0917 - arrays, known by their place
             ranked = node.size <= ranked_cells
             feature, code = _chosen(node, measures, k, ranked, low, high, widths, narrowing, values, counts)
         if feature == NO_FEATURE:
-            starts[found], stops[found], boxes[found] = start, stop, here
+            starts[found], stops[found] = start, stop
+            _copy_box(here, 0, boxes, found)
             found += 1
             continue
         middle = _parted(codes, rows, start, stop, feature, code)
-        left, right = here, here.copy()
-        left[1, feature], right[0, feature] = code, code + 1
-        if once:
-            starts[0], stops[0], boxes[0] = start, middle, left
-            starts[1], stops[1], boxes[1] = middle, stop, right
-            return 2
-        larger = 0 if middle - start > stop - middle else 1
-        waiting[depth + larger, 0], waiting[depth + larger, 1] = start, middle
-        waiting[depth + 1 - larger, 0], waiting[depth + 1 - larger, 1] = middle, stop
-        waiting_boxes[depth + larger], waiting_boxes[depth + 1 - larger] = left, right
+        left = depth + (0 if middle - start > stop - middle else 1)
+        right = 2 * depth + 1 - left
+        waiting[left, 0], waiting[left, 1] = start, middle
+        waiting[right, 0], waiting[right, 1] = middle, stop
+        _copy_box(here, 0, waiting_boxes, left)
+        _copy_box(here, 0, waiting_boxes, right)
+        waiting_boxes[left, 1, feature], waiting_boxes[right, 0, feature] = code, code + 1
         depth += 2
-    return found
+        if once:
+            break
+    for place in range(depth):
+        starts[found + place], stops[found + place] = waiting[place, 0], waiting[place, 1]
+        _copy_box(waiting_boxes, place, boxes, found + place)
+    return found + depth
+
+
+@compiled
+def _copy_box(boxes: Codes, place: int, into: Codes, there: int) -> None:
+    for side in range(2):
+        for f in range(boxes.shape[2]):
+            into[there, side, f] = boxes[place, side, f]
 
 
 @compiled
 def _extremes(codes: Narrow, start: int, stop: int, low: Narrow, high: Narrow) -> None:
     """Find what a node holds of each feature."""
-    low[:] = codes[start]
-    high[:] = codes[start]
+    for f in range(codes.shape[1]):
+        low[f] = high[f] = codes[start, f]
     for row in range(start + 1, stop):
         for f in range(codes.shape[1]):
             low[f] = min(low[f], codes[row, f])
@@ -152,21 +163,59 @@ def _chosen(  # noqa: PLR0917 - arrays, known by their place
     Features that were tried get the width -1.
     """
     while True:
-        widest = widths.max()
+        widest, equals = _widest(widths)
         if widest < 0:
             return _NONE
-        equals = np.flatnonzero(widths == widest)
-        narrowing[:] = 0.0
-        if ranked and len(equals) > 1 and widest > 0:
-            for f in equals:
-                narrowing[f] = _narrowing(node, measures, f, low[f], high[f], widest, values, counts)
-        for f in equals[np.argsort(-narrowing[equals], kind="mergesort")]:
+        _rank(node, measures, widest, ranked and equals > 1, low, high, widths, narrowing, values, counts)
+        for _ in range(equals):
+            f = _next(widths, narrowing, widest)
             widths[f] = -1.0
             code, below, tied = _median(node, f, low[f], high[f], values, counts)
             if min(below + tied, len(node) - below - tied) >= k:
                 return f, code
             if min(below, len(node) - below) >= k:
                 return f, code - 1
+
+
+@compiled
+def _widest(widths: Floats) -> tuple[float, int]:
+    """Return the largest width, and how many features have it."""
+    widest, equals = -1.0, 0
+    for width in widths:
+        if width > widest:
+            widest, equals = width, 0
+        equals += width == widest
+    return widest, equals
+
+
+@compiled
+def _rank(  # noqa: PLR0917 - arrays, known by their place
+    node: Narrow,
+    measures: Measures,
+    widest: float,
+    ranked: bool,  # noqa: FBT001 - likewise
+    low: Narrow,
+    high: Narrow,
+    widths: Floats,
+    narrowing: Floats,
+    values: Ints,
+    counts: Ints,
+) -> None:
+    """Find by how much each of the widest features narrows the records of a node; 0 if it is not asked."""
+    for f in range(len(widths)):
+        narrowing[f] = 0.0
+        if ranked and widths[f] == widest and widest > 0:
+            narrowing[f] = _narrowing(node, measures, f, low[f], high[f], widest, values, counts)
+
+
+@compiled
+def _next(widths: Floats, narrowing: Floats, widest: float) -> int:
+    """Return the feature of this width that narrows most, the first of several."""
+    chosen = NO_FEATURE
+    for f in range(len(widths)):
+        if widths[f] == widest and (chosen == NO_FEATURE or narrowing[f] > narrowing[chosen]):
+            chosen = f
+    return chosen
 
 
 @compiled
