@@ -83,6 +83,7 @@ def audit(
     folder: Path,
     *,
     store: Path | None = None,
+    public_key: Path | None = None,
     attacks: Path | None = None,
     targets: Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=10_000))] = None,
 ) -> None:
@@ -91,6 +92,7 @@ def audit(
     ```
     unjoin audit releases/breast_cancer/latest
     unjoin audit releases/patients/latest --store workspace/patients-20261127T030000Z-1a2b3c/store.duckdb
+    unjoin audit releases/patients/latest --public-key public.pem
     unjoin audit releases/patients/latest --attacks release.toml
     ```
 
@@ -107,6 +109,9 @@ def audit(
     store
         The private store of the run, if its workspace was kept: joins within segments, and persons, are
         checked too.
+    public_key
+        The public key of whoever is to have published the folder: a further line says whether that key
+        signed it as it is. Get the key from a source that is not the folder.
     attacks
         The configuration of the release, which names the original table: attack the files as well.
     targets
@@ -119,11 +124,11 @@ def audit(
     if attacks is not None:
         from flows.attack_terminal import attack_and_print  # noqa: PLC0415
 
-        verdict = attack_and_print(folder, attacks, store, targets)
+        verdict = attack_and_print(folder, attacks, store, public_key, targets)
     elif targets is not None:
         raise ConfigurationError("--targets: is used with --attacks only")
     else:
-        verdict = check(folder, store)
+        verdict = check(folder, store, public_key)
         print_outcomes(verdict.promises)
     if not verdict.success:
         sys.exit(1)
@@ -237,6 +242,34 @@ def experiments(
             overviews = _run_in_prefect(lambda: flow(names, number, out, files, quick=quick))
     print_overviews(overviews)
     print_place(out)
+
+
+@app.command
+def keys(folder: Path, *, passphrase_from: str | None = None) -> None:
+    """Make a pair of keys: a private one to sign releases with, and the public one that others check with.
+
+    ```
+    unjoin keys signing
+    unjoin keys signing --passphrase-from UNJOIN_PASSPHRASE
+    ```
+
+    Then set `private_key = "signing/private.pem"` in [signing] of the configuration.
+
+    Exit codes: 0 made, 2 there are keys already, which are never overwritten, or they cannot be written.
+
+    Parameters
+    ----------
+    folder
+        Gets private.pem, which only its owner can read, and public.pem.
+    passphrase_from
+        The environment variable that holds a passphrase for the private key.
+    """
+    from flows.terminal import print_keys  # noqa: PLC0415
+    from tasks.signing.make_keys import make_keys  # noqa: PLC0415
+    from tasks.signing.private_key import from_environment  # noqa: PLC0415
+
+    secret = None if passphrase_from is None else from_environment(passphrase_from, "--passphrase-from")
+    print_keys(make_keys(folder, secret))
 
 
 @app.command

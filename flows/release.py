@@ -21,13 +21,14 @@ from tasks.publish import publish_release
 from tasks.report import write_report
 from tasks.reports.artifacts import show_promises, show_release, shown_in_prefect
 from tasks.segment import segment_records
+from tasks.sign import require_key, sign_release
 from tasks.try_learning import try_learning
 from tasks.workspace import workspace
 from tasks.write import write_fragments
 from validations.attack_release import attack_release
 from validations.check_release import check_release, require
 
-STEPS = 20
+STEPS = 21
 
 
 @flow(name="release", flow_run_name="release {config.output.name}", persist_result=False)
@@ -44,6 +45,7 @@ def release(config: Config) -> Path:
     Path
         The published folder.
     """
+    require_key(config)
     with workspace(config) as run, shown_in_prefect(STEPS):
         load_table(run.store, config)
         compare_earlier(run.store, config)
@@ -65,7 +67,8 @@ def release(config: Config) -> Path:
         require(run.store, verdict)
         attack_release(run.store, config, run.staging)
         try_learning(run.store, config)
-        write_report(run.store, run.staging, verdict)
+        write_report(run.store, config, run.staging, verdict)
+        sign_release(run.store, config, run.staging)
         folder = publish_release(run.store, run.staging, run.version)
         show_release(folder)
         return folder

@@ -13,6 +13,7 @@ from rich.table import Table
 from tasks.report import REPORT, Outcome
 from tasks.reports.manifest import Manifest, read_manifest
 from tasks.reports.wording import closeness_in_words, diversity_in_words, safe_only_within_segments
+from tasks.signing.make_keys import KeyPair
 from tasks.steps import Event, listening
 
 TERMINAL = Console(highlight=False)
@@ -49,6 +50,15 @@ def print_release(folder: Path) -> None:
     TERMINAL.print()
     TERMINAL.print(f"  folder  {escape(str(folder))}", soft_wrap=True)
     TERMINAL.print(f"  report  {escape(str(folder / REPORT))}", soft_wrap=True)
+    if "signature" in manifest:
+        TERMINAL.print(f"  signed  by the key {manifest['signature']['key']}", soft_wrap=True)
+
+
+def print_keys(pair: KeyPair) -> None:
+    """Say where two keys are, and what tells them from others."""
+    TERMINAL.print(f"  private key  {escape(str(pair.private))}", soft_wrap=True)
+    TERMINAL.print(f"  public key   {escape(str(pair.public))}", soft_wrap=True)
+    TERMINAL.print(f"  fingerprint  {pair.fingerprint}", soft_wrap=True)
 
 
 def print_outcomes(outcomes: Sequence[Outcome]) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from tasks.errors import ConfigurationError
+from tasks.signing.settings import Signing
 from tasks.table_settings import Builder, Columns, Input, Place, Section
 
 Strategy = Literal["none", "naive", "dependency_graph", "delta_selectivity", "min_distortion", "coarsen"]
@@ -203,6 +204,7 @@ class Config(Section):
     evaluation: Evaluation = Evaluation()
     drift: Drift = Drift()
     output: Output
+    signing: Signing = Signing()
     run: RunSettings = RunSettings()
 
     @model_validator(mode="after")
@@ -292,6 +294,7 @@ class Config(Section):
             exclude={
                 "run": True,
                 "drift": True,
+                "signing": True,
                 "output": {"directory"},
                 "input": {"path"},
                 "columns": {"hierarchies"},

@@ -159,12 +159,14 @@ def _from_folder(config: Config, folder: Path) -> Config:
         for name, made in config.columns.hierarchies.items()
     }
     earlier = config.drift.earlier and folder / config.drift.earlier
+    key = config.signing.private_key and folder / config.signing.private_key
     return config.model_copy(
         update={
             "drift": config.drift.model_copy(update={"earlier": earlier}),
             "input": config.input.model_copy(update={"path": folder / config.input.path}),
             "columns": config.columns.model_copy(update={"hierarchies": hierarchies}),
             "output": config.output.model_copy(update={"directory": folder / config.output.directory}),
+            "signing": config.signing.model_copy(update={"private_key": key}),
             "run": config.run.model_copy(update={"workspace": folder / config.run.workspace}),
         }
     )

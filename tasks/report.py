@@ -9,6 +9,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
+from tasks.config import Config
 from tasks.reports.coarse import all_coarse, coarse, step_of_release, withholds
 from tasks.reports.dictionary import ColumnEntry, read_dictionary
 from tasks.reports.gate_figures import Figures
@@ -26,6 +27,7 @@ from tasks.reports.report_trials import (
 )
 from tasks.reports.report_utility import Utility, read_utility, stated_utility
 from tasks.risks.figures import Risks
+from tasks.sign import stated_documents, stated_signature
 from tasks.steps import step
 from tasks.store import open_store
 from tasks.tables import read_domains, read_matrix, read_sensitive_domains
@@ -152,13 +154,17 @@ class ReportFacts:
 
 
 @step("write the report")
-def write_report(store: Path, staging: Path, verdict: Verdict) -> None:
-    """Complete the manifest with what the gate found, and write the page that tells of it."""
-    manifest = complete_manifest(read_manifest(staging), verdict.figures)
+def write_report(store: Path, config: Config, staging: Path, verdict: Verdict) -> None:
+    """Complete the manifest with what the gate found, and write the page that tells of it.
+
+    The manifest comes last: it states the digests of the page and of the validation documents.
+    """
+    manifest = complete_manifest(read_manifest(staging), verdict.figures) | stated_signature(config)
     with open_store(store) as connection:
         facts = _facts(connection, manifest, verdict.promises)
-    write_manifest(_with_measurements(manifest, facts), staging)
     (staging / REPORT).write_text(render_report(facts), encoding="utf-8")
+    documents = {"documents": stated_documents(staging)}
+    write_manifest(_with_measurements(manifest, facts) | documents, staging)
 
 
 def _with_measurements(manifest: Manifest, facts: ReportFacts) -> Manifest:
