@@ -16,7 +16,9 @@ from validations.gate import Verdict
 from validations.promises import read_published
 
 
-def audit_and_attack(folder: Path, config: Config, store: Path | None = None) -> tuple[Verdict, Attacked]:
+def audit_and_attack(
+    folder: Path, config: Config, store: Path | None = None, public_key: Path | None = None
+) -> tuple[Verdict, Attacked]:
     """Check a published folder as `flows.audit.audit` does, and attack it with its own files.
 
     Parameters
@@ -26,8 +28,8 @@ def audit_and_attack(folder: Path, config: Config, store: Path | None = None) ->
     config
         Names the table that the release was made of; says how many of its records are aimed at, at least
         one, and the seed that chooses them.
-    store
-        The private store of the run, if it was kept; see `flows.audit.audit`.
+    store, public_key
+        The private store of the run, if it was kept, and who is to have signed; see `flows.audit.audit`.
 
     Raises
     ------
@@ -35,7 +37,7 @@ def audit_and_attack(folder: Path, config: Config, store: Path | None = None) ->
         If the folder or the store cannot be read, or the folder is not a release of this table.
     """
     with _original_table(folder, config) as table:
-        verdict = audit(folder, store)
+        verdict = audit(folder, store, public_key)
         attack_published(table, config, folder)
         with open_store(table) as connection:
             attacked = read_attacks(connection)

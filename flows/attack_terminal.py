@@ -17,7 +17,9 @@ from validations.gate import Verdict
 HEADINGS = ("attack", "about", "succeeded", "otherwise", "gain", "beyond chance")
 
 
-def attack_and_print(folder: Path, config: Path, store: Path | None, targets: int | None) -> Verdict:
+def attack_and_print(
+    folder: Path, config: Path, store: Path | None, public_key: Path | None, targets: int | None
+) -> Verdict:
     """Check and attack a published folder, and print first the promises, then the attacks.
 
     Parameters
@@ -28,6 +30,8 @@ def attack_and_print(folder: Path, config: Path, store: Path | None, targets: in
         The configuration that names its original table.
     store
         The private store of the run, if it was kept.
+    public_key
+        The key that is to have signed the folder.
     targets
         How many records are aimed at; the configured number unless given.
 
@@ -41,7 +45,7 @@ def attack_and_print(folder: Path, config: Path, store: Path | None, targets: in
     evaluation = asked.evaluation.model_copy(update={"attacks": number})
     with progress_shown():
         verdict, attacked = audit_and_attack(
-            folder, asked.model_copy(update={"evaluation": evaluation}), store
+            folder, asked.model_copy(update={"evaluation": evaluation}), store, public_key
         )
     print_outcomes(verdict.promises)
     print_attacks(attacked)

@@ -189,6 +189,8 @@ class Evidence:
         What the private store shows of segments; None where it is not there or there are none.
     persons
         What the private store shows of persons; None where it is not there or none are counted.
+    documents
+        The digest of every promised document in hexadecimal; None if there is no such file or it is a link.
     undeclared
         How many entries of the folder no release has or the promises do not name.
     changes
@@ -200,6 +202,7 @@ class Evidence:
     joins: JoinEvidence
     segments: SegmentEvidence | None
     persons: PersonEvidence | None
+    documents: tuple[str | None, ...]
     undeclared: int
     changes: dict[tuple[int, int], int] | None
 

@@ -28,6 +28,25 @@ SET = r"""CASE WHEN cell IS NULL THEN [NULL]
      ELSE [regexp_replace(cell, ' or missing$', '')] END
      || CASE WHEN ends_with(cell, ' or missing') THEN [NULL] ELSE [] END"""
 
+HASHES = rf"""WITH {STATED},
+fragments AS (SELECT unnest((content->'$.fragments')::JSON[]) AS fragment FROM stated),
+documents AS (
+  SELECT unnest(map_entries((content->'$.documents')::MAP(VARCHAR, VARCHAR))) AS document FROM stated),
+digests AS (SELECT fragment->>'$.csv' AS file, fragment->>'$.sha256.csv' AS digest FROM fragments
+  UNION ALL SELECT fragment->>'$.parquet', fragment->>'$.sha256.parquet' FROM fragments
+  UNION ALL SELECT document.key, document.value FROM documents
+  UNION ALL SELECT content->>'$.signature.file', NULL FROM stated
+            WHERE content->>'$.signature.file' IS NOT NULL),
+found AS (
+  SELECT replace(filename, '\', '/') AS file, sha256(content) AS digest FROM read_blob('**'))
+SELECT file, count_if(found.digest IS NULL OR found.digest <> digests.digest) AS deviations
+FROM digests LEFT JOIN found USING (file) GROUP BY file
+UNION ALL
+SELECT 'undeclared files', count(*) FROM found
+WHERE file <> 'release.json' AND file NOT IN (SELECT file FROM digests)
+  AND (EXISTS (FROM documents) OR NOT regexp_full_match(file, {DOCUMENTS}));"""
+"""Compares every file's SHA-256 with the stated one, and counts files that are not stated."""
+
 TOTALS = f"""WITH {STATED},
 changes AS (SELECT unnest(n) AS n, generate_subscripts(n, 1) AS fragment
   FROM (SELECT (content->'$.changed_class_values.per_fragment')::BIGINT[] AS n FROM stated)),
@@ -43,25 +62,6 @@ FROM (SELECT a.fragment AS one, b.fragment AS other, any_value(a.changed + b.cha
              least(sum(greatest(a.n - b.n, 0)), sum(greatest(b.n - a.n, 0))) AS differing
       FROM every AS a JOIN every AS b ON a.value = b.value AND a.fragment < b.fragment
       GROUP BY one, other);"""
-
-
-def hashes(promises: Promises) -> str:
-    """Return a query that compares every file's SHA-256 with the stated one, and counts undeclared files."""
-    files = ", ".join(
-        f"'{file}'" for fragment in promises.fragments for file in (fragment.csv, fragment.parquet)
-    )
-    return (
-        f"WITH {STATED},\n"
-        "fragments AS (SELECT unnest((content->'$.fragments')::JSON[]) AS fragment FROM stated),\n"
-        "digests AS (SELECT fragment->>'$.csv' AS file, fragment->>'$.sha256.csv' AS digest FROM fragments\n"
-        "  UNION ALL SELECT fragment->>'$.parquet', fragment->>'$.sha256.parquet' FROM fragments)\n"
-        "SELECT file, count_if(sha256(content) IS DISTINCT FROM digest) AS deviations\n"
-        f"FROM digests LEFT JOIN read_blob([{files}]) ON filename = file GROUP BY file\n"
-        "UNION ALL\n"
-        "SELECT 'undeclared files', count(*)\n"
-        "FROM (SELECT replace(file, '\\', '/') AS file FROM glob('**'))\n"
-        f"WHERE file NOT IN ({files}) AND NOT regexp_full_match(file, {DOCUMENTS});"
-    )
 
 
 COLUMNS = f"""WITH {STATED},

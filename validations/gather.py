@@ -41,7 +41,7 @@ DOCUMENTS = {
     *(f"validation/{name}.json" for name in PROMISES),
     *(f"validation/suites/{name}.json" for name in PROMISES),
 }
-"""What a published folder holds beside its fragments."""
+"""What a published folder holds beside its fragments, where its manifest does not state it yet."""
 
 FOLDERS = {"validation", "validation/suites"}
 """Which of these are folders."""
@@ -78,6 +78,7 @@ def gather_evidence(folder: Path, promises: Promises, store: Path | None = None)
             joins=gather_joins(connection, csv_groups, fragments, promises),
             segments=gather_segments(connection, csv_groups, fragments, promises, store),
             persons=gather_persons(connection, csv_groups, fragments, promises, store),
+            documents=tuple(_sha256(folder / document.file) for document in promises.documents),
             undeclared=_undeclared(folder, promises),
             changes=_gather_changes(connection, csv_groups),
         )
@@ -168,18 +169,26 @@ def _gather_changes(
 
 def _undeclared(folder: Path, promises: Promises) -> int:
     declared = {name for fragment in promises.fragments for name in (fragment.csv, fragment.parquet)}
+    declared |= _documents(promises)
     found = 0
     for place, folders, files in os.walk(folder):
         inside = Path(place).relative_to(folder)
         strange = [
             name
             for name in (*folders, *files)
-            if str(inside / name) not in DOCUMENTS | declared
+            if str(inside / name) not in declared
             or not _is_real(Path(place, name), folder=str(inside / name) in FOLDERS)
         ]
         folders[:] = [name for name in folders if name not in strange]
         found += len(strange)
     return found
+
+
+def _documents(promises: Promises) -> set[str]:
+    """Return what the folder holds beside its fragments."""
+    if not promises.documents:
+        return DOCUMENTS
+    return {"release.json", *FOLDERS, *(document.file for document in promises.documents)}
 
 
 def _is_real(path: Path, *, folder: bool) -> bool:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from tasks.errors import InputError
 from validations.contradictions import refuse_contradictions
@@ -74,6 +75,21 @@ class FragmentPromise:
     stated: tuple[Reached, ...] = ()
 
 
+class DocumentPromise(NamedTuple):
+    """A file beside the fragments; without a digest only that it is there.
+
+    Attributes
+    ----------
+    file
+        Its name inside the folder.
+    sha256
+        Its digest in hexadecimal.
+    """
+
+    file: str
+    sha256: str | None
+
+
 @dataclass(frozen=True)
 class Promises:
     """Everything the gate holds the written files against.
@@ -113,6 +129,8 @@ class Promises:
         Class values that enforcement changed, per fragment.
     max_information_loss, max_changed_class_values
         The limits asked for those measures.
+    documents
+        The report, the validation documents and the signature; empty where they are not stated.
     stated_k, stated_smallest_join, stated_smallest_records, stated_record_share, \
 stated_choices, stated_delta, stated_l, stated_t, within_segments, stated_persons
         What the manifest states as achieved; compared with what is found where it is not None.
@@ -137,6 +155,7 @@ stated_choices, stated_delta, stated_l, stated_t, within_segments, stated_person
     changed: tuple[int, ...] = ()
     max_information_loss: float | None = None
     max_changed_class_values: float | None = None
+    documents: tuple[DocumentPromise, ...] = ()
     stated_k: int | None = None
     stated_smallest_join: int | None = None
     stated_smallest_records: int | None = None
@@ -245,6 +264,7 @@ def read_promises(folder: Path) -> Promises:
         changed=tuple(manifest.changed_class_values.per_fragment),
         max_information_loss=manifest.limits.max_information_loss,
         max_changed_class_values=manifest.limits.max_changed_class_values,
+        documents=_documents(manifest),
         stated_k=guarantees.k.achieved,
         stated_smallest_join=manifest.joins.smallest_join,
         stated_smallest_records=manifest.joins.smallest_records,
@@ -282,6 +302,12 @@ def _protected(manifest: Manifest) -> tuple[ProtectedPromise, ...]:
         )
         for each in manifest.protected
     )
+
+
+def _documents(manifest: Manifest) -> tuple[DocumentPromise, ...]:
+    stated = [DocumentPromise(file, digest) for file, digest in manifest.documents.items()]
+    signature = [DocumentPromise(manifest.signature.file, None)] if manifest.signature else []
+    return (*stated, *signature)
 
 
 def _within_segments(manifest: Manifest) -> WithinSegments | None:

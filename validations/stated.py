@@ -15,9 +15,13 @@ DistanceName = Literal["equal", "ordered", "hierarchical"]
 JoinScope = Literal["all", "segments"]
 Guarantee = Literal["join", "records"]
 
+SIGNATURE = "release.json.sig"
+"""The file that holds the signature of release.json, where it is signed."""
+
 Whole = Annotated[int, Field(ge=0, lt=2**63)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+DocumentName = Annotated[str, Field(pattern=r"^(report\.html|validation/(suites/)?[a-z_]+\.json)$")]
 Level = Annotated[float, Field(ge=0, lt=2**63)]
 
 
@@ -179,9 +183,19 @@ class _Validation(_Entry):
     success: Literal[True] | None
 
 
+class StatedSignature(_Entry):
+    """Which key a release says that it is signed by; nobody need believe it."""
+
+    file: Literal["release.json.sig"]
+    algorithm: Literal["Ed25519"]
+    key: str
+
+
 class Manifest(_Entry):
     """The whole document, as far as the gate uses it."""
 
+    name: str
+    version: str
     records: Whole
     class_attribute: str = Field(alias="class")
     class_values: ClassValues
@@ -200,6 +214,8 @@ class Manifest(_Entry):
     measures: _Measures
     limits: _Limits
     validation: _Validation
+    documents: dict[DocumentName, Digest] = {}
+    signature: StatedSignature | None = None
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -215,7 +231,21 @@ def read_manifest(folder: Path) -> Manifest:
     InputError
         If the manifest is missing, cannot be read, or lacks what every release states.
     """
-    text = _manifest_text(folder)
+    return parse_manifest(_manifest_content(folder))
+
+
+def parse_manifest(content: bytes) -> Manifest:
+    """Return what the content of release.json states.
+
+    Raises
+    ------
+    InputError
+        If it is not what every release states.
+    """
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError("release.json must be a readable UTF-8 file; it could not be read.") from None
     try:
         return Manifest.model_validate(
             json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_entries)
@@ -226,18 +256,18 @@ def read_manifest(folder: Path) -> Manifest:
         raise InputError("release.json must be valid JSON; it is not.") from None
 
 
-def _manifest_text(folder: Path) -> str:
+def _manifest_content(folder: Path) -> bytes:
     try:
         if not folder.is_dir():
             raise InputError(f"{folder}: there is no such folder")
         if (folder / "release.json").exists() and not (folder / "release.json").is_file():
             raise InputError("release.json must be a file; it is something else.")
-        return (folder / "release.json").read_text(encoding="utf-8")
+        return (folder / "release.json").read_bytes()
     except FileNotFoundError:
         raise InputError(
             f"{folder}: holds no release.json: give the folder of one version, or latest"
         ) from None
-    except (OSError, UnicodeDecodeError):
+    except OSError:
         raise InputError("release.json must be a readable UTF-8 file; it could not be read.") from None
 
 
