@@ -15,14 +15,15 @@ from tasks.repeats.conditions import Flags, Ints, few_records, few_values, told_
 from tasks.repeats.content import has_persons
 from tasks.repeats.kept import kept_versions
 from tasks.repeats.outcome import Compared, Concerned, Condition, lines_of, write_outcome
-from tasks.repeats.versions import Earlier, known_to, opened, read_version, write_followed
+from tasks.repeats.versions import Earlier, OfSome, known_to, opened, read_version, write_followed
 from tasks.steps import progress, remark, step
 from tasks.store import open_store
 
 REFUSED = "nothing was published: together with earlier versions this one tells more than was asked"
 ADVICE = (
-    "{store} says in its table repeats_concerned which records are meant: leave them out until k more persons "
-    'come with them, or read docs/repeated-releases.md; repeats.check = "flag" publishes all the same'
+    "{store} says in its table repeats_concerned which records are meant: hold back who has come or gone "
+    "until they are k persons, and see docs/repeated-releases.md for more; "
+    'repeats.check = "flag" publishes all the same'
 )
 NOBODY = Concerned(values=0, records=0, differences=0, persons=0, in_files=0, of_records={})
 
@@ -86,14 +87,14 @@ def _by_stores(connection: duckdb.DuckDBPyConnection, privacy: Privacy, files: S
     """Return who is concerned, where it is known who was in which equivalence class."""
     known = known_to(connection, files)
     new, persons = read_version(connection, known), len(known.keys)
-    now = _present(new.persons, persons)
+    now, earlier = _present(new.persons, persons), Earlier(files, known)
     before, differences = np.zeros_like(now), np.zeros_like(now)
-    for number, version in enumerate(Earlier(files, known), 1):
+    for number, version in enumerate(earlier, 1):
         before |= _present(version.persons, persons)
         differences |= told_by_difference(new, version, persons, privacy.k)
         progress(number / len(files))
     several = now & before
-    versions = [new.of(several), *Earlier(files, known, several)]
+    versions = OfSome(new, earlier, several)
     left = values_left(versions, persons)
     flags: dict[Condition, Flags] = {
         "values": few_values(left, privacy.l or 0) & several,

@@ -5,8 +5,8 @@ from pathlib import Path
 import duckdb
 
 from tasks.config import Config
-from tasks.publish import LATEST, point_latest
-from tasks.register import published_versions, read_register, register_left
+from tasks.publish import LATEST
+from tasks.register import published_versions, register_left
 from tasks.repeats.content import content_digest
 from tasks.repeats.kept import kept_versions, secret_key, settle_kept
 from tasks.steps import remark, step
@@ -15,12 +15,12 @@ from tasks.store import open_store
 
 @step("look at earlier versions")
 def look_back(store: Path, config: Config) -> Path | None:
-    """Finish what a run that died has published; return the latest version if the table is unchanged.
+    """Register what a run that died has published; return the latest version if the table is unchanged.
 
     The table `about` holds by what later versions know this one.
     """
     place = config.output.directory / config.output.name
-    latest = _recover(place)
+    _register_left(place)
     settle_kept(config, published_versions(place))
     if config.repeats.check == "off" and not config.repeats.keep:
         return None
@@ -30,27 +30,26 @@ def look_back(store: Path, config: Config) -> Path | None:
         connection.execute(
             "INSERT INTO about VALUES (?, ?, ?)", [config.columns.class_attribute, config.followed, digest]
         )
+    latest = _latest(place)
     if config.repeats.check == "off" or latest is None or _content(config, latest.name) != digest:
         return None
     remark(f"the table and its settings are unchanged since {latest.name}: nothing is published")
     return latest
 
 
-def _recover(place: Path) -> Path | None:
-    """Register what is published, point `latest` to the newest of it, and return that."""
+def _register_left(place: Path) -> None:
+    """Register what a run published that died before it registered it."""
     registered, wrong = register_left(place)
     for version in registered:
         remark(f"{version} was published and not registered: it is registered now")
     for version in wrong:
         remark(f"{version} is not registered: its files are not those of a release")
-    versions = [entry.version for entry in read_register(place) if (place / entry.version).is_dir()]
-    if not versions:
-        return None
-    newest = place / max(versions)
-    if (place / LATEST).resolve() != newest.resolve():
-        point_latest(newest)
-        remark(f"{LATEST} points to {newest.name} now")
-    return newest
+
+
+def _latest(place: Path) -> Path | None:
+    """Return the folder of the latest version, if there is one."""
+    link = place / LATEST
+    return place / link.resolve().name if link.is_dir() else None
 
 
 def _content(config: Config, version: str) -> str | None:

@@ -30,14 +30,19 @@ def secret_key(connection: duckdb.DuckDBPyConnection, config: Config) -> bytes:
     Raises
     ------
     ConfigurationError
-        If the key that was kept cannot be read, or is not one.
+        If the key that was kept cannot be read, is not one, or is another.
     """
     connection.execute("CREATE TABLE IF NOT EXISTS secret_key (key BLOB)")
     held = connection.execute("SELECT key FROM secret_key").fetchall()
-    if held:
-        return bytes(held[0][0])
-    key = _kept_key(config) or secrets.token_bytes(KEY_BYTES)
-    connection.execute("INSERT INTO secret_key VALUES (?)", [key])
+    kept = _kept_key(config)
+    if not held:
+        held = [(kept or secrets.token_bytes(KEY_BYTES),)]
+        connection.execute("INSERT INTO secret_key VALUES (?)", held[0])
+    key = bytes(held[0][0])
+    if kept not in {None, key}:
+        raise ConfigurationError(
+            f"repeats: {kept_folder(config) / KEY} is not the key that this run started with: start it anew"
+        )
     return key
 
 

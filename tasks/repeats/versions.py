@@ -48,17 +48,31 @@ class Known(NamedTuple):
 class Earlier:
     """Earlier versions, read from their files one after the other, as often as they are gone through."""
 
-    def __init__(self, files: Sequence[Path], known: Known, chosen: Flags | None = None) -> None:
+    def __init__(self, files: Sequence[Path], known: Known) -> None:
         self.files = files
         self.known = known
-        self.chosen = chosen
 
     def __iter__(self) -> Iterator[Version]:
-        """Yield each version, of some of the persons only where these are chosen."""
+        """Yield each version."""
         for file in self.files:
             with opened(file) as connection:
                 version = read_version(connection, self.known)
-            yield version if self.chosen is None else version.of(self.chosen)
+            yield version
+
+
+class OfSome:
+    """A version and earlier ones, of some of their persons only, as often as they are gone through."""
+
+    def __init__(self, new: Version, earlier: Earlier, chosen: Flags) -> None:
+        self.new = new.of(chosen)
+        self.earlier = earlier
+        self.chosen = chosen
+
+    def __iter__(self) -> Iterator[Version]:
+        """Yield each version, the newest first."""
+        yield self.new
+        for version in self.earlier:
+            yield version.of(self.chosen)
 
 
 @contextmanager
