@@ -20,10 +20,10 @@ from tasks.steps import progress, remark, step
 from tasks.store import open_store
 
 REFUSED = "nothing was published: together with earlier versions this one tells more than was asked"
+WHO = "the table repeats_concerned of {store} says which records are meant"
 ADVICE = (
-    "{store} says in its table repeats_concerned which records are meant: hold back who has come or gone "
-    "until they are k persons, and see docs/repeated-releases.md for more; "
-    'repeats.check = "flag" publishes all the same'
+    "repeats.check: hold back who has come or gone until they are k persons (docs/repeated-releases.md says "
+    'more); "flag" publishes all the same'
 )
 NOBODY = Concerned(values=0, records=0, differences=0, persons=0, in_files=0, of_records={})
 
@@ -136,4 +136,5 @@ def _tell(store: Path, config: Config, concerned: Concerned) -> None:
         for line in lines:
             remark(f"with earlier versions, {line}")
         return
-    raise GateError("\n".join([REFUSED, *lines, ADVICE.format(store=store)]))
+    who = [WHO.format(store=store)] if concerned.persons else []
+    raise GateError("\n".join([REFUSED, *lines, *who, ADVICE]))
