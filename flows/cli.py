@@ -135,6 +135,38 @@ def audit(
 
 
 @app.command
+def history(place: Path, *, as_json: Annotated[bool, Parameter(name="--json", negative=())] = False) -> None:
+    """List what was published when, under which promises, and whether its files are as they were then.
+
+    ```
+    unjoin history releases/patients
+    unjoin history release.toml --json
+    ```
+
+    A version is as registered, changed (a file of it is not what it was), gone, or not registered.
+
+    Exit codes: 0 what is there is as registered, 1 a version is changed or not registered, 2 there are no
+    releases, or the register cannot be read or is damaged.
+
+    Parameters
+    ----------
+    place
+        The folder with all versions of a release, or the configuration that publishes there.
+    as_json
+        Print all that the register says, as JSON.
+    """
+    from flows.history_terminal import is_sound, print_as_json, print_history, read_history  # noqa: PLC0415
+
+    listed = read_history(place)
+    if as_json:
+        print_as_json(listed)
+    else:
+        print_history(listed)
+    if not is_sound(listed):
+        sys.exit(1)
+
+
+@app.command
 def compare(
     config: Path,
     *,
@@ -348,11 +380,16 @@ def _release(config_path: Path, overrides: list[str]) -> None:
         "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL"
     )  # progress_shown tells instead
     from flows.release import release as flow  # noqa: PLC0415
-    from flows.terminal import print_release, progress_shown  # noqa: PLC0415
+    from flows.terminal import print_release, print_unchanged, progress_shown  # noqa: PLC0415
+    from tasks.register import published_versions  # noqa: PLC0415
 
+    earlier = published_versions(config.output.directory / config.output.name)
     with progress_shown():
         folder = flow.fn(config) if config.run.engine == "plain" else _run_in_prefect(lambda: flow(config))
-    print_release(folder)
+    if folder.name in earlier:
+        print_unchanged(folder)
+    else:
+        print_release(folder)
 
 
 def _run_in_prefect(flow: Callable[[], R]) -> R:

@@ -5,13 +5,16 @@ from pathlib import Path
 from prefect import flow
 
 from tasks.arrange import arrange_lines
+from tasks.check_repeats import check_repeats
 from tasks.choose_fragments import choose_fragments
 from tasks.chunks import anonymize_chunks
 from tasks.compare_earlier import compare_earlier
 from tasks.config import Config
 from tasks.enforce import enforce_non_reconstructibility
 from tasks.fragment import fragment_features
+from tasks.keep_for_later import keep_for_later
 from tasks.load import load_table
+from tasks.look_back import look_back
 from tasks.measure_release import measure_baseline, measure_release
 from tasks.measure_risks import measure_risks
 from tasks.measure_utility import measure_utility
@@ -28,7 +31,7 @@ from tasks.write import write_fragments
 from validations.attack_release import attack_release
 from validations.check_release import check_release, require
 
-STEPS = 21
+STEPS = 24
 
 
 @flow(name="release", flow_run_name="release {config.output.name}", persist_result=False)
@@ -43,11 +46,14 @@ def release(config: Config) -> Path:
     Returns
     -------
     Path
-        The published folder.
+        The published folder; the latest one, if the table and its settings are unchanged since.
     """
     require_key(config)
     with workspace(config) as run, shown_in_prefect(STEPS):
         load_table(run.store, config)
+        unchanged = look_back(run.store, config)
+        if unchanged is not None:
+            return unchanged
         compare_earlier(run.store, config)
         measure_mutual_information(run.store, config)
         config = choose_fragments(run.store, config)
@@ -61,6 +67,7 @@ def release(config: Config) -> Path:
         measure_release(run.store)
         measure_risks(run.store, config)
         measure_utility(run.store, config)
+        check_repeats(run.store, config)
         write_fragments(run.store, config, run.staging, run.version)
         verdict = check_release(run.store, config, run.staging)
         show_promises(verdict.promises)
@@ -69,6 +76,7 @@ def release(config: Config) -> Path:
         try_learning(run.store, config)
         write_report(run.store, config, run.staging, verdict)
         sign_release(run.store, config, run.staging)
+        keep_for_later(run.store, config, run.version)
         folder = publish_release(run.store, run.staging, run.version)
         show_release(folder)
         return folder

@@ -61,6 +61,11 @@ def print_keys(pair: KeyPair) -> None:
     TERMINAL.print(f"  fingerprint  {pair.fingerprint}", soft_wrap=True)
 
 
+def print_unchanged(folder: Path) -> None:
+    """Say that nothing was published, since a version is there already."""
+    TERMINAL.print(f"unchanged since {folder.name}: nothing was published", markup=False, soft_wrap=True)
+
+
 def print_outcomes(outcomes: Sequence[Outcome]) -> None:
     """Print true or false per promise, with what was asked and what the files hold; a line each in a pipe."""
     if not TERMINAL.is_terminal:
@@ -102,6 +107,7 @@ def _in_words(manifest: Manifest) -> list[str]:
         *_joins_in_words(manifest),
         _cost_in_words(manifest),
         *_trials_in_words(manifest),
+        *_repeats_in_words(manifest),
     ]
 
 
@@ -193,6 +199,18 @@ def _trials_in_words(manifest: Manifest) -> list[str]:
     untried = ", ".join(map(str, stated["untried"]))
     no_time = f"; there was no time for {untried}" if untried else ""
     return [f"Trials chose {stated['chosen']} of up to {_count(stated['up_to'], 'fragment')}{no_time}."]
+
+
+def _repeats_in_words(manifest: Manifest) -> list[str]:
+    """Return what came of holding the release against earlier versions, where it was."""
+    repeats = manifest["repeats"]
+    if repeats["kept"] is None:
+        return []
+    compared = repeats["by_stores"] + repeats["by_files"]
+    against = f"{compared} of {_count(repeats['earlier'], 'earlier version')}"
+    by_files = f", {repeats['by_files']} of them by published files only" if repeats["by_files"] else ""
+    told = "tells no more than was asked" if repeats["kept"] else "TELLS MORE THAN WAS ASKED"
+    return [f"Together with {against}{by_files}, it {told} (see docs/repeated-releases.md)."]
 
 
 def _smallest_of(choices: int) -> str:

@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from tasks.errors import ConfigurationError
 from tasks.signing.settings import Signing
-from tasks.table_settings import Builder, Columns, Input, Place, Section
+from tasks.table_settings import Builder, Column, Columns, Input, Place, Section
 
 Strategy = Literal["none", "naive", "dependency_graph", "delta_selectivity", "min_distortion", "coarsen"]
 Guarantee = Literal["join", "records"]
@@ -182,6 +182,18 @@ class Drift(Section):
         return self
 
 
+class Repeats(Section):
+    """How a release is held against the earlier versions of it."""
+
+    check: Literal["refuse", "flag", "off"] = Field(
+        default="refuse", description="What happens where versions together tell more than asked"
+    )
+    person: Column | None = Field(
+        default=None, description="The identifier that tells in every version who is who; never released"
+    )
+    keep: bool = Field(default=True, description="Keep privately what later versions are held against")
+
+
 class RunSettings(Section):
     """How the release is run."""
 
@@ -203,6 +215,7 @@ class Config(Section):
     limits: Limits = Limits()
     evaluation: Evaluation = Evaluation()
     drift: Drift = Drift()
+    repeats: Repeats = Repeats()
     output: Output
     signing: Signing = Signing()
     run: RunSettings = RunSettings()
@@ -256,6 +269,24 @@ class Config(Section):
             )
         return self
 
+    @model_validator(mode="after")
+    def _persons_can_be_followed(self) -> Self:
+        columns, person = self.columns, self.repeats.person
+        if person is not None and columns.entity not in {None, person}:
+            raise ValueError("repeats.person: columns.entity tells who is who: leave it out")
+        if person not in {None, columns.entity, *columns.identifiers}:
+            raise ValueError(f"repeats.person: {person!r} must be one of columns.identifiers")
+        return self
+
+    @property
+    def followed(self) -> str | None:
+        """The column by which persons are followed from version to version; None if nobody is."""
+        if self.repeats.check == "off" and not self.repeats.keep:
+            return None
+        identifiers = self.columns.identifiers
+        only = identifiers[0] if len(identifiers) == 1 else None
+        return self.columns.entity or self.repeats.person or only
+
     @property
     def _protected(self) -> tuple[str, ...]:
         return (self.columns.class_attribute, *self.columns.sensitive)
@@ -287,7 +318,10 @@ class Config(Section):
 
     @property
     def sha256(self) -> str:
-        """A digest of what shapes the release; paths, the seed and how it is run stay out of it."""
+        """A digest of what shapes the release.
+
+        Paths, the seed, how it is run and how it is held against others stay out of it.
+        """
         shaping: dict[str, Any] = self.model_dump(
             mode="json",
             by_alias=True,
@@ -295,6 +329,7 @@ class Config(Section):
                 "run": True,
                 "drift": True,
                 "signing": True,
+                "repeats": True,
                 "output": {"directory"},
                 "input": {"path"},
                 "columns": {"hierarchies"},

@@ -4,6 +4,7 @@ import os
 import stat
 from pathlib import Path
 
+from tasks.register import register
 from tasks.steps import step
 
 LATEST = "latest"
@@ -11,7 +12,7 @@ LATEST = "latest"
 
 @step("publish the release")
 def publish_release(store: Path, staging: Path, release_version: str) -> Path:  # noqa: ARG001 - as every step
-    """Move the staged release to its place and point `latest` to it; return the place."""
+    """Move the staged release to its place, register it and point `latest` to it; return the place."""
     place = staging.parent / release_version
     staging.chmod(stat.S_IMODE(staging.parent.stat().st_mode))
     for path in sorted(staging.rglob("*")):
@@ -19,6 +20,7 @@ def publish_release(store: Path, staging: Path, release_version: str) -> Path:  
     _flush(staging)
     staging.rename(place)
     _flush(place.parent)
+    register(place)
     _point_latest(place)
     return place
 

@@ -94,6 +94,7 @@ def release(features, sensitive, parts, sizes, random):
             "per_fragment": [23, *[0] * (len(parts) - 1)] if several else [0],
         },
         "suppressed_records": 0,
+        "repeats": {"check": "refuse", "earlier": 0, "by_stores": 0, "by_files": 0, "kept": None},
         "measures": {
             "information_loss": {
                 "fragmented": float(np.mean(list(loss.values()))),

@@ -110,7 +110,8 @@ def test_nothing_of_the_data_is_left_outside_the_published_cells(run_in_prefect,
         if not path.name.startswith("fragment_"):
             assert b"170.123" not in content, path
             assert b"Bonn" not in content, path
-    assert list((folder / "workspace").iterdir()) == []
+    assert [path.name for path in (folder / "workspace").iterdir()] == [".kept"]
+    assert CANARY.encode() not in everything_below(folder / "workspace")
     everything = everything_recorded(prefect_engine) + everything_below(os.environ["PREFECT_HOME"])
     assert b"release people" in everything
     for secret in (CANARY, "170.123", "Bonn"):

@@ -35,8 +35,8 @@ def fragments(release):
 
 
 def left(folder):
-    """Return what runs left in their workspace."""
-    return list((folder / "workspace").rglob("*"))
+    """Return what runs left in their workspace, beside what they keep for later versions."""
+    return [path for path in (folder / "workspace").rglob("*") if ".kept" not in path.parts]
 
 
 class Stream:

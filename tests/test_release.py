@@ -32,6 +32,7 @@ def settings(folder, table, **privacy):
         "columns": {"class": "group", "features": "rest", "identifiers": ["patient"]},
         "privacy": {"k": 10, **privacy},
         "fragmentation": {"fragments": 3},
+        "repeats": {"check": "off", "keep": False},
         "output": {"directory": str(folder / "releases"), "name": "people"},
         "run": {"workspace": str(folder / "workspace"), "engine": "plain"},
     }
@@ -176,7 +177,7 @@ def test_releases_of_one_name_stand_side_by_side_and_latest_is_the_newest(tmp_pa
     asked = settings(tmp_path, small_table)
     first, second = publish_plainly(asked), publish_plainly(asked)
     assert first.name < second.name
-    assert published(tmp_path) == [first.name, second.name, "latest"]
+    assert published(tmp_path) == [first.name, second.name, "latest", "register.jsonl"]
     assert (first.parent / "latest").resolve() == second.resolve()
     assert stat.S_IMODE(second.stat().st_mode) == stat.S_IMODE(second.parent.stat().st_mode)
 

@@ -18,6 +18,7 @@ from test_release import fragments as published_fragments
 from test_trial import loaded
 
 from tasks.arrange import arrange_lines
+from tasks.check_repeats import check_repeats
 from tasks.chunks import anonymize_chunks
 from tasks.domain import Domain
 from tasks.enforce import enforce_non_reconstructibility
@@ -304,7 +305,7 @@ def written(folder, table, **privacy):
     batches = segment_records.function(store, config)
     chunks = [anonymize_chunks.function(store, batch, config) for batch in batches]
     merge_chunks.function(store, chunks, batches, config)
-    for step in (enforce_non_reconstructibility, arrange_lines, measure_baseline):
+    for step in (enforce_non_reconstructibility, arrange_lines, measure_baseline, check_repeats):
         step.function(store, config)
     measure_release.function(store)
     (folder / "files").mkdir()

@@ -10,6 +10,7 @@ from tasks.errors import ConfigurationError, InfeasibleError, InputError
 from tasks.loading.column_texts import plainly
 from tasks.loading.roles import Column
 from tasks.reading.read_input import read_rows
+from tasks.repeats.person_keys import write_person_keys
 from tasks.store import write_table
 from tasks.table_settings import Input
 
@@ -22,6 +23,8 @@ def read_raw(
     columns: Sequence[Column],
 ) -> int:
     """Make the table `raw` of some columns and, where records are of persons, the table `persons`.
+
+    Where persons are followed from version to version, the table `person_keys` tells who is who.
 
     Parameters
     ----------
@@ -50,10 +53,15 @@ def read_raw(
     """
     places = [column.place for column in columns]
     of_persons = [place for place, name in enumerate(names) if name == config.columns.entity]
-    records = read_rows(connection, table, names, [*places, *of_persons])
+    followed = [place for place, name in enumerate(names) if name == config.followed]
+    records = read_rows(connection, table, names, [*places, *dict.fromkeys([*of_persons, *followed])])
     _check_size(records, config)
+    for place in followed:
+        write_person_keys(connection, config, f"c{place}")
     for place in of_persons:
         _write_persons(connection, config, f"c{place}")
+    for place in {*of_persons, *followed}:
+        connection.execute(f"ALTER TABLE raw DROP COLUMN c{place}")
     return records
 
 
@@ -109,4 +117,3 @@ def _write_persons(connection: duckdb.DuckDBPyConnection, config: Config, raw: s
             f"k = {config.privacy.k}: no release can hold k = {config.privacy.k}"
         )
     write_table(connection, "persons", {"person": persons.astype(np.int32)})
-    connection.execute(f"ALTER TABLE raw DROP COLUMN {raw}")

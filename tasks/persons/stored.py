@@ -29,13 +29,19 @@ def stored_persons(connection: duckdb.DuckDBPyConnection) -> Codes:
 
 def renumber_persons(connection: duckdb.DuckDBPyConnection, seed: int) -> None:
     """Give persons numbers that tell nothing of the order of records: by what these hold, mixed up."""
+    content = record_words(connection, seed)
+    write_table(connection, "persons", {"person": numbered_by_content(stored_persons(connection), content)})
+
+
+def record_words(connection: duckdb.DuckDBPyConnection, seed: int) -> Words:
+    """Return a word for every record, the same for records that hold the same."""
     content = np.array([], dtype=np.uint64)
     for (name,) in connection.execute("SELECT name FROM columns ORDER BY position").fetchall():
         codes = np.asarray(connection.execute(f"SELECT {quoted(name)} FROM codes").fetchnumpy()[name])
         if not len(content):
             content = np.full(len(codes), seed, dtype=np.uint64)
-        content = _mixed(content + codes.astype(np.uint64))
-    write_table(connection, "persons", {"person": numbered_by_content(stored_persons(connection), content)})
+        content = mixed(content + codes.astype(np.uint64))
+    return content
 
 
 def numbered_by_content(persons: Codes, content: Words) -> Codes:
@@ -50,13 +56,13 @@ def numbered_by_content(persons: Codes, content: Words) -> Codes:
     """
     order = np.argsort(persons, kind="stable")
     starts = np.flatnonzero(np.diff(persons[order], prepend=-1))
-    sums = np.add.reduceat(_mixed(content)[order], starts)
+    sums = np.add.reduceat(mixed(content)[order], starts)
     rank = np.empty(len(starts), dtype=np.int32)
     rank[np.argsort(sums, kind="stable")] = np.arange(len(starts))
     return rank[np.unique(persons, return_inverse=True)[1]]
 
 
-def _mixed(words: Words) -> Words:
+def mixed(words: Words) -> Words:
     """Return words that look drawn at random (Steele, Lea, Flood, SplitMix64, OOPSLA 2014)."""
     mixed = words + GOLDEN
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

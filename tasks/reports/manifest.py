@@ -12,6 +12,7 @@ import duckdb
 from tasks.config import Config, Privacy
 from tasks.domain import Domain
 from tasks.hierarchies import read_ancestors
+from tasks.repeats.outcome import stated_repeats
 from tasks.reports.coarse import coarse, step_of
 from tasks.reports.gate_figures import Figures, PersonFigures, WithinSegments
 from tasks.reports.settings import stated_settings
@@ -84,6 +85,7 @@ def draft_manifest(
         },
         "suppressed_records": 0,
         "measures": _measures(connection, measures, step_of(people, privacy.k)),
+        "repeats": stated_repeats(connection),
         "limits": config.limits.model_dump(),
         "settings": stated_settings(config),
         "config_sha256": config.sha256,

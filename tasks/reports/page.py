@@ -73,6 +73,7 @@ def render_report(facts: "ReportFacts") -> str:
         .get_template("report.html.j2")
         .render(
             release=facts.manifest,
+            repeats=facts.manifest["repeats"],
             rounding=step_of_release(facts.manifest),
             published=_in_words(facts.manifest["version"]),
             outcomes=facts.outcomes,

@@ -1,0 +1,1 @@
+"""What the versions of a release tell together."""
