@@ -346,6 +346,7 @@ def settings(folder, table, **drift):
             },
             "privacy": {"k": 10},
             "evaluation": {"attacks": 0},
+            "repeats": {"check": "off", "keep": False},
             "output": {"directory": str(folder / "releases"), "name": "people"},
             "run": {"workspace": str(folder / "workspace"), "engine": "plain"},
             "drift": drift,
