@@ -346,6 +346,7 @@ def settings(folder, table, **drift):
             },
             "privacy": {"k": 10},
             "evaluation": {"attacks": 0},
+            "repeats": {"check": "off", "keep": False},
             "output": {"directory": str(folder / "releases"), "name": "people"},
             "run": {"workspace": str(folder / "workspace"), "engine": "plain"},
             "drift": drift,
@@ -443,7 +444,7 @@ def test_the_next_file_is_published_and_its_drift_told(first, tmp_path, next_mon
     assert remarks == DRIFT
     assert audit(folder).success
     assert not list((tmp_path / "workspace").iterdir())
-    assert not any("earlier" in path.read_text() for path in folder.glob("*.json"))
+    assert not any("drift" in path.read_text() for path in folder.glob("*.json"))
 
 
 def test_the_next_file_is_refused_where_that_is_asked(first, tmp_path, next_month):
