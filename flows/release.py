@@ -44,11 +44,11 @@ def release(config: Config) -> Path:
     Path
         The published folder.
     """
-    with workspace(config) as run, shown_in_prefect(STEPS):
+    with shown_in_prefect(STEPS), workspace(config) as run:
         load_table(run.store, config)
         compare_earlier(run.store, config)
         measure_mutual_information(run.store, config)
-        config = choose_fragments(run.store, config)
+        config = config.with_fragments(choose_fragments(run.store, config))
         fragment_features(run.store, config)
         batches = segment_records(run.store, config)
         chunks = anonymize_chunks.map(run.store, batches, config)

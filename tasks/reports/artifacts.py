@@ -37,9 +37,11 @@ def shown_in_prefect(steps: int) -> Iterator[None]:
         if event.kind == "remark":
             logger.warning("%s: %s", event.step, event.text)
             return
-        if event.kind != "progress":
+        if event.kind == "kept":
+            logger.info("%s: kept of the run that did not end", event.step)
+        elif event.kind != "progress":
             logger.info("%s: %s after %.2f s", event.step, event.kind, event.seconds)
-        finished += event.kind == "finished"
+        finished += event.kind in {"finished", "kept"}
         share = event.share if event.kind == "progress" else 0.0
         with _unimportant():
             update_progress_artifact(artifact, progress=100 * min((finished + share) / steps, 1.0))
