@@ -1,6 +1,5 @@
 """The folders of a run: its private workspace, and where its release is prepared."""
 
-import fcntl
 import os
 import secrets
 import shutil
@@ -15,7 +14,7 @@ from tasks.config import Config
 from tasks.errors import ConfigurationError, DriftError, GateError, InfeasibleError, InputError
 from tasks.events import Running, as_current, remark
 from tasks.failures import ERROR_LOG
-from tasks.private_folders import VERSION, alone_in, make, private_files, set_state
+from tasks.private_folders import VERSION, alone_in, lock, make, private_files, set_state
 from tasks.publish import finish_publishing
 from tasks.resuming.bases import fingerprints
 from tasks.resuming.going_on import GoingOn, going_on
@@ -136,11 +135,14 @@ def _alone(place: Path) -> Iterator[None]:
     """Let one run at a time prepare releases of a name; finish or sweep what a crashed one left."""
     try:
         place.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(place, os.O_RDONLY)
+        descriptor = lock(place)
     except OSError as error:
         raise ConfigurationError(f"output.directory: {place} cannot be written ({error.strerror})") from None
+    if descriptor is None:
+        raise ConfigurationError(
+            f"output.name: another run is making a release of {place.name}: wait for it to end"
+        )
     try:
-        _lock(descriptor, place.name)
         with _told(), _can_be_made():
             _recover(place)
         yield
@@ -152,23 +154,32 @@ def _alone(place: Path) -> Iterator[None]:
 
 def _recover(place: Path) -> None:
     finish_publishing(place)
-    for left in staged(place):
+    for left in _staged(place):
         shutil.rmtree(left)
         remark(f"{left.name} is removed: its run did not end")
 
 
-def staged(place: Path) -> list[Path]:
-    """Return the folders in which releases of a name were prepared, by a run that lives or one that died."""
-    return sorted(place.glob(f"{STAGING}*"))
+def sweep_staging(place: Path, *, remove: bool) -> list[Path]:
+    """Return the folders in which a release was prepared by a run that died, and remove them if asked to.
 
-
-def _lock(descriptor: int, name: str) -> None:
+    There are none as long as a run of this name lives.
+    """
+    if not place.is_dir():
+        return []
+    descriptor = lock(place)
+    if descriptor is None:
+        return []
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise ConfigurationError(
-            f"output.name: another run is making a release of {name}: wait for it to end"
-        ) from None
+        left = _staged(place)
+        for path in left if remove else []:
+            shutil.rmtree(path)
+    finally:
+        os.close(descriptor)
+    return left
+
+
+def _staged(place: Path) -> list[Path]:
+    return sorted(place.glob(f"{STAGING}*"))
 
 
 def _version(place: Path) -> str:

@@ -1,6 +1,7 @@
 """Releases that are killed without a chance to clean up; run as a program, which imports all once and forks.
 
-It reads jobs from its input, a line of JSON each: how to die, where, and the settings of the release.
+It reads jobs from its input, a line of JSON each: how to die, where, and the settings of the release. It
+answers with what was heard of the steps, a line each, and last with the exit code of the process.
 """
 
 import json
@@ -9,10 +10,9 @@ import signal
 import sys
 from pathlib import Path
 
-import great_expectations  # noqa: F401 - once, not in every process
-
 from flows.release import release
 from tasks import publish
+from tasks.program import program_digest
 from tasks.read_config import parse_config
 from tasks.steps import listening
 
@@ -66,15 +66,24 @@ def publishing(call):
 WAYS = {"after": after, "within": within, "publishing": publishing}
 
 
+def tell(*what):
+    print(json.dumps(what), flush=True)  # noqa: T201 - the answer
+
+
 def run(way, where, settings):
-    with listening(WAYS[way](where)):
+    def hear(event):
+        if event.kind in {"kept", "finished", "remark"}:
+            tell(event.kind, event.text or event.step)
+
+    with listening(hear), listening(WAYS[way](where)):
         release.fn(parse_config(settings))
 
 
 if __name__ == "__main__":
+    program_digest()  # once for all
     for line in sys.stdin:
         child = os.fork()
         if not child:
             run(*json.loads(line))
             os._exit(0)
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)  # noqa: T201 - the answer
+        tell("exit", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))

@@ -31,7 +31,7 @@ UTILITY = "measure what is kept"
 LEARN = "try what can be learnt"
 
 PROTECTION = tuple(f"privacy.{name}" for name in ("k", "l", "l_model", "c", "t", "t_distance"))
-PARTITION = (*PROTECTION, "anonymization", "columns", "fragmentation.fragments", "run.seed")
+PARTITION = (*PROTECTION, "anonymization", "columns", "run.seed")
 TRIAL = ("privacy", "anonymization", "segmentation", "columns", "fragmentation", "run.seed")
 
 
@@ -57,12 +57,12 @@ class Basis(NamedTuple):
 
 
 BASES = {
-    LOAD: Basis(("input", "columns", *PROTECTION, "fragmentation.fragments", "evaluation.population")),
+    LOAD: Basis(("input", "columns", *PROTECTION, "evaluation.population")),
     INFORMATION: Basis(("fragmentation.bins",), (LOAD,)),
     CHOOSE: Basis((*TRIAL, "limits"), (LOAD,)),
     CUT: Basis(("fragmentation.fragments",), (INFORMATION, CHOOSE)),
-    SEGMENT: Basis((*PARTITION, "segmentation"), (CUT,)),
-    ANONYMIZE: Basis(PARTITION, (SEGMENT,)),
+    SEGMENT: Basis((*PARTITION, "fragmentation.fragments", "segmentation"), (CUT,)),
+    ANONYMIZE: Basis((*PARTITION, "fragmentation.fragments"), (SEGMENT,)),
     MERGE: Basis(
         ("anonymization.bounds", "fragmentation.fragments"), (ANONYMIZE,), tables=r"(typed_)?regions_\d+"
     ),
@@ -86,12 +86,19 @@ def fingerprints(config: Config) -> dict[str, str]:
     settings = _settings(config)
     program = [program_digest(), *(version(name) for name in LIBRARIES)]
     found: dict[str, str] = {}
-    for step, basis in BASES.items():
+    for step, basis in _bases(config).items():
         content = [] if basis.after else [_content(path) for path in _files(config)]
         going_by = [step, program, content, [found[before] for before in basis.after]]
         chosen = {path: _at(settings, path) for path in basis.settings}
         found[step] = hashlib.sha256(json.dumps([*going_by, chosen], sort_keys=True).encode()).hexdigest()
     return found
+
+
+def _bases(config: Config) -> dict[str, Basis]:
+    """Return what steps go by; a number of fragments that is given needs no choice."""
+    if config.fragmentation.fragments == "auto":
+        return BASES
+    return {**BASES, CHOOSE: Basis(("fragmentation.fragments",), (LOAD,))}
 
 
 def _settings(config: Config) -> dict[str, Any]:
