@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from tasks.failures import ERROR_LOG
 from tasks.store import STORE, create_workspace
@@ -121,10 +121,7 @@ def make(folder: Path) -> int:
     """Make a private folder, and return its lock; its parent is this process's alone."""
     create_workspace(folder)
     set_state(folder, RUNNING)
-    descriptor = lock(folder)
-    if descriptor is None:
-        raise AssertionError
-    return descriptor
+    return cast("int", lock(folder))
 
 
 def set_state(folder: Path, state: str) -> None:

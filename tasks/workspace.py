@@ -10,10 +10,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+import duckdb
+
 from tasks.config import Config
 from tasks.errors import ConfigurationError, DriftError, GateError, InfeasibleError, InputError
 from tasks.events import Running, as_current, remark
-from tasks.failures import ERROR_LOG
+from tasks.failures import ERROR_LOG, private_failure
 from tasks.private_folders import VERSION, alone_in, lock, make, private_files, set_state
 from tasks.publish import finish_publishing
 from tasks.resuming.bases import fingerprints
@@ -63,7 +65,7 @@ def workspace(config: Config) -> Iterator[Run]:
         staging = place / f"{STAGING}{version}"
         folder = config.run.workspace / f"{config.output.name}-{version}-{secrets.token_hex(3)}"
         try:
-            with _told(), _can_be_made():
+            with _told(), _can_be_made(place):
                 staging.mkdir()
                 descriptor, found = _opened(config, folder)
             with going_on(found), _left_as_it_should(config, folder, staging, descriptor):
@@ -77,7 +79,10 @@ def _opened(config: Config, folder: Path) -> tuple[int, GoingOn]:
     going_by = fingerprints(config)
     with alone_in(config.run.workspace):
         sweep_old(config)
-        taken = take_over(config, going_by, folder)
+        try:
+            taken = take_over(config, going_by, folder)
+        except duckdb.Error as error:
+            raise private_failure(PREPARING, folder / STORE, error) from None
         descriptor, kept = taken or (make(folder), {})
     return descriptor, GoingOn(going_by, kept)
 
@@ -94,7 +99,8 @@ def _left_as_it_should(config: Config, folder: Path, staging: Path, descriptor: 
         shutil.rmtree(folder)
         raise
     except GateError:
-        shutil.move(staging, folder / "rejected")
+        with suppress(OSError):  # a full disk must not hide why the gate failed
+            shutil.move(staging, folder / "rejected")
         set_state(folder, "gate failed")
         raise
     except Exception:
@@ -123,11 +129,12 @@ def _told() -> Iterator[None]:
 
 
 @contextmanager
-def _can_be_made() -> Iterator[None]:
+def _can_be_made(place: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise ConfigurationError(f"{error.filename}: cannot be made ({error.strerror})") from None
+        told = error.filename or place  # a file that cannot be filled has no name there
+        raise ConfigurationError(f"{told}: cannot be made ({error.strerror})") from None
 
 
 @contextmanager
@@ -143,7 +150,7 @@ def _alone(place: Path) -> Iterator[None]:
             f"output.name: another run is making a release of {place.name}: wait for it to end"
         )
     try:
-        with _told(), _can_be_made():
+        with _told(), _can_be_made(place):
             _recover(place)
         yield
     finally:
@@ -208,7 +215,7 @@ def private_store(config: Config, purpose: str) -> Iterator[Path]:
     """
     folder = config.run.workspace / f"{config.output.name}-{purpose}-{secrets.token_hex(3)}"
     with private_files():
-        with _can_be_made(), alone_in(config.run.workspace):
+        with _can_be_made(folder), alone_in(config.run.workspace):
             descriptor = make(folder)
         try:
             yield folder / STORE
