@@ -360,6 +360,9 @@ def _release(config_path: Path, overrides: list[str]) -> None:
     os.environ.setdefault(
         "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL"
     )  # progress_shown tells instead
+    os.environ.setdefault(
+        "PREFECT_INTERNAL_LOGGING_LEVEL", "CRITICAL"
+    )  # a lost server is told once, at the end
     from flows.release import release as flow  # noqa: PLC0415
     from flows.terminal import print_release, progress_shown  # noqa: PLC0415
 

@@ -2,12 +2,13 @@
 
 import os
 import resource
-import signal
+import shutil
 import stat
 import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from test_release import publish_plainly
 from test_resuming import asked_of, killed  # noqa: F401 - a fixture
@@ -196,10 +197,11 @@ def lines(ended):
     return [line for line in ended.stderr.splitlines() if line.startswith("unjoin:")]
 
 
-def test_a_full_disk_ends_in_one_line_and_the_next_run_goes_on(project):
+def test_a_file_that_may_not_grow_ends_in_one_line_and_the_next_run_recovers(project, small_table):
+    pd.concat([small_table] * 10).to_csv(project / "table.csv", index=False)
+
     def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1_500_000, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (700_000, resource.RLIM_INFINITY))
 
     ended = run(project, "release", "release.toml", preexec_fn=limit)
     assert ended.returncode == 4, ended.stderr
@@ -270,3 +272,43 @@ def test_a_place_that_cannot_be_written_is_told_before_any_work(tmp_path, asked)
         publish_plainly(asked)
     place.chmod(0o700)
     assert not (tmp_path / "workspace").exists()
+
+
+def own_mounts():
+    """Return whether file systems can be mounted that other processes do not see."""
+    unshare = shutil.which("unshare")
+    return unshare is not None and not subprocess.run([unshare, "-m", "true"], check=False).returncode
+
+
+MOUNTS = pytest.mark.skipif(not own_mounts(), reason="no file systems can be mounted here")
+
+
+def run_with(folder, mount):
+    """Release where a file system is mounted that is there for this run alone."""
+    command = ["unshare", "-m", "/bin/sh", "-c", f'{mount} && exec "$@"', "sh", str(UNJOIN)]
+    return subprocess.run(
+        [*command, "release", "release.toml"], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+@MOUNTS
+def test_a_full_disk_under_the_releases_ends_in_one_line_and_the_next_run_goes_on(project):
+    (project / "releases").mkdir()
+    ended = run_with(project, "mount -t tmpfs -o size=16k tmpfs releases")
+    assert ended.returncode == 4, ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "write the fragments: failed (No space left on device)" in lines(ended)[0]
+    again = run(project, "release", "release.toml")
+    assert again.returncode == 0, again.stderr
+    assert "this one keeps 13 of its steps" in again.stderr
+    assert list((project / "workspace").iterdir()) == []
+    assert len(published(project)) == 2
+
+
+@MOUNTS
+def test_a_read_only_place_is_told_before_any_work(project):
+    (project / "releases" / "people").mkdir(parents=True)
+    ended = run_with(project, "mount --bind releases releases && mount -o remount,ro,bind releases")
+    assert ended.returncode == 2, ended.stderr
+    assert "cannot be made (Read-only file system)" in lines(ended)[0]
+    assert not (project / "workspace").exists()
