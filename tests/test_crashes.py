@@ -1,14 +1,12 @@
 """Whatever stops a release, what is published is as before or as it should be, and the next run recovers."""
 
 import os
-import resource
 import shutil
 import stat
 import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from test_release import publish_plainly
 from test_resuming import asked_of, killed  # noqa: F401 - a fixture
@@ -197,24 +195,6 @@ def lines(ended):
     return [line for line in ended.stderr.splitlines() if line.startswith("unjoin:")]
 
 
-def test_a_file_that_may_not_grow_ends_in_one_line_and_the_next_run_recovers(project, small_table):
-    pd.concat([small_table] * 10).to_csv(project / "table.csv", index=False)
-
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (700_000, resource.RLIM_INFINITY))
-
-    ended = run(project, "release", "release.toml", preexec_fn=limit)
-    assert ended.returncode == 4, ended.stderr
-    assert "Traceback" not in ended.stderr
-    assert "File too large" in lines(ended)[0]
-    assert published(project) == []
-    again = run(project, "release", "release.toml")
-    assert again.returncode == 0, again.stderr
-    assert "did not end" in again.stderr
-    assert list((project / "workspace").iterdir()) == []
-    assert audit(project / "releases" / "people" / "latest").success
-
-
 def test_sigterm_stops_a_release_like_ctrl_c(project):
     process = subprocess.Popen(
         [str(UNJOIN), "release", "release.toml"], cwd=project, stderr=subprocess.PIPE, text=True
@@ -303,6 +283,16 @@ def test_a_full_disk_under_the_releases_ends_in_one_line_and_the_next_run_goes_o
     assert "this one keeps 13 of its steps" in again.stderr
     assert list((project / "workspace").iterdir()) == []
     assert len(published(project)) == 2
+
+
+@MOUNTS
+def test_a_full_disk_under_the_workspace_ends_in_one_line(project):
+    (project / "workspace").mkdir()
+    ended = run_with(project, "mount -t tmpfs -o size=3m tmpfs workspace")
+    assert ended.returncode == 4, ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "failed (No space left on device)" in lines(ended)[0]
+    assert published(project) == []
 
 
 @MOUNTS
