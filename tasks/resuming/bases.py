@@ -31,7 +31,7 @@ UTILITY = "measure what is kept"
 LEARN = "try what can be learnt"
 
 PROTECTION = tuple(f"privacy.{name}" for name in ("k", "l", "l_model", "c", "t", "t_distance"))
-PARTITION = (*PROTECTION, "anonymization", "columns", "run.seed")
+PARTITION = (*PROTECTION, "anonymization", "segmentation.level", "columns", "run.seed")
 TRIAL = ("privacy", "anonymization", "segmentation", "columns", "fragmentation", "run.seed")
 
 
@@ -66,7 +66,11 @@ BASES = {
     MERGE: Basis(
         ("anonymization.bounds", "fragmentation.fragments"), (ANONYMIZE,), tables=r"(typed_)?regions_\d+"
     ),
-    ENFORCE: Basis(("privacy", "columns", "fragmentation.fragments", "run.seed"), (MERGE,), replaces=MERGE),
+    ENFORCE: Basis(
+        ("privacy", "segmentation.level", "columns", "fragmentation.fragments", "run.seed"),
+        (MERGE,),
+        replaces=MERGE,
+    ),
     ARRANGE: Basis(("privacy.enforcement", "columns"), (ENFORCE,), tables=r"(published|together)_\d+"),
     BASELINE: Basis(PARTITION, (LOAD,)),
     MEASURE: Basis((), (ENFORCE, BASELINE)),
