@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -62,7 +63,7 @@ def release(
     ```
 
     Exit codes: 0 published, 1 the gate failed, 2 bad input or configuration, 3 infeasible,
-    4 a step failed in a way nobody foresaw, 130 stopped by Ctrl-C.
+    4 a step failed in a way nobody foresaw, 130 stopped by Ctrl-C, 143 by another program.
 
     Parameters
     ----------
@@ -351,8 +352,51 @@ def init(
     TERMINAL.print(f"wrote {output}: fill in the class, then run: {run}", soft_wrap=True, markup=False)
 
 
+@app.command
+def clean(
+    place: Path,
+    *,
+    older_than: Annotated[float, Parameter(validator=validators.Number(gte=0))] = 0,
+    dry_run: Annotated[bool, Parameter(negative=())] = False,
+) -> None:
+    """Remove the private folders that runs have left: they hold the table.
+
+    ```
+    unjoin clean release.toml --dry-run
+    unjoin clean workspace --older-than 30
+    ```
+
+    The folder of a run that is not at its end is never removed, nor is anything that was published. In a
+    terminal it asks first.
+
+    Exit codes: 0 done, 2 the configuration cannot be read, or a folder cannot be removed.
+
+    Parameters
+    ----------
+    place
+        A configuration: what runs of this release have left, in its workspace and beside its releases. Or a
+        workspace: what all runs have left there.
+    older_than
+        Only what has not been changed for so many days.
+    dry_run
+        Show what would be removed, and remove nothing.
+    """
+    from flows.clean import clean_up  # noqa: PLC0415
+
+    clean_up(place, older_than, dry_run=dry_run)
+
+
+class Terminated(KeyboardInterrupt):
+    """Another program asked this one to end."""
+
+
+def _terminate(*_: object) -> None:
+    raise Terminated
+
+
 def main() -> None:
     """Run the command line; a mistake of the user ends with one clear message and an exit code."""
+    before = signal.signal(signal.SIGTERM, _terminate)
     try:
         app(sys.argv[1:], exit_on_error=False)
     except CycloptsError:
@@ -360,9 +404,11 @@ def main() -> None:
     except UnjoinError as error:
         _print_error(str(error))
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
         _print_error("stopped")
-        sys.exit(130)
+        sys.exit(143 if isinstance(stopped, Terminated) else 130)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _print_error(message: str) -> None:
@@ -379,6 +425,9 @@ def _release(config_path: Path, overrides: list[str]) -> None:
     os.environ.setdefault(
         "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL"
     )  # progress_shown tells instead
+    os.environ.setdefault(
+        "PREFECT_INTERNAL_LOGGING_LEVEL", "CRITICAL"
+    )  # a lost server is told once, at the end
     from flows.release import release as flow  # noqa: PLC0415
     from flows.terminal import print_release, print_unchanged, progress_shown  # noqa: PLC0415
     from tasks.register import published_versions  # noqa: PLC0415

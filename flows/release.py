@@ -49,14 +49,14 @@ def release(config: Config) -> Path:
         The published folder; the latest one, if the table and its settings are unchanged since.
     """
     require_key(config)
-    with workspace(config) as run, shown_in_prefect(STEPS):
+    with shown_in_prefect(STEPS), workspace(config) as run:
         load_table(run.store, config)
         unchanged = look_back(run.store, config)
         if unchanged is not None:
             return unchanged
         compare_earlier(run.store, config)
         measure_mutual_information(run.store, config)
-        config = choose_fragments(run.store, config)
+        config = config.with_fragments(choose_fragments(run.store, config))
         fragment_features(run.store, config)
         batches = segment_records(run.store, config)
         chunks = anonymize_chunks.map(run.store, batches, config)

@@ -32,6 +32,8 @@ def progress_shown() -> Iterator[None]:
                 bar.reset(current, description=event.step, total=1.0)
             elif event.kind == "progress":
                 bar.update(current, completed=event.share)
+            elif event.kind == "kept":
+                ERRORS.print(f"{'kept':<9}{escape(event.step)}")
             elif event.kind == "remark":
                 ERRORS.print(f"[yellow]note[/]    {escape(event.text)}", soft_wrap=True)
             else:

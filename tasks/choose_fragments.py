@@ -41,8 +41,8 @@ def score_of(trial: Trial) -> float:
 
 
 @step("choose the number of fragments")
-def choose_fragments(store: Path, config: Config) -> Config:
-    """Store what trials say of each number of fragments; return the configuration with the best.
+def choose_fragments(store: Path, config: Config) -> int:
+    """Store what trials say of each number of fragments; return the best.
 
     Nothing is tried where the number is given. A number whose trial does not keep what is asked, or costs
     more than the limits allow, is not chosen.
@@ -62,7 +62,7 @@ def choose_fragments(store: Path, config: Config) -> Config:
         config = config.with_fragments(_best(candidates))
     with open_store(store) as connection:
         _write(connection, config, candidates, records)
-    return config
+    return config.fragments
 
 
 def _tried(whole: Path, config: Config, folder: Path, end: float) -> list[Candidate]:

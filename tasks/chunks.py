@@ -3,6 +3,7 @@
 Without l or t there is one segment, and its chunks are the fragments (paper, section 3.2, step 2).
 """
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -82,7 +83,7 @@ def batches(sizes: Sequence[int], widths: Sequence[int], cells: int = CELLS) -> 
 
 @step("anonymize the chunks")
 def anonymize_chunks(store: Path, batch: Batch, config: Config) -> Path:
-    """Anonymize some chunks; return the private file with their equivalence classes."""
+    """Anonymize some chunks; return the name of the private file beside the store with their classes."""
     with open_store(store) as connection:
         features, class_domain = read_domains(connection)
         chosen = set(read_fragments(connection)[batch.fragment - 1])
@@ -103,9 +104,9 @@ def anonymize_chunks(store: Path, batch: Batch, config: Config) -> Path:
         )
         for rows in chunks
     ]
-    path = store.parent / f"chunks_{batch.fragment}_{batch.first}.npz"
-    _write(path, Chunked(records, _joined(parts)))
-    return path
+    name = Path(f"chunks_{batch.fragment}_{batch.first}.npz")
+    _write(store.parent / name, Chunked(records, _joined(parts)))
+    return name
 
 
 def _rows(
@@ -157,6 +158,8 @@ def _write(path: Path, chunked: Chunked) -> None:
     path.touch(mode=0o600)
     with path.open("wb") as file:
         np.savez(file, records=chunked.records, **chunked.partition._asdict())
+        file.flush()
+        os.fsync(file.fileno())  # the store will say that this is done
 
 
 def _read(path: Path) -> Chunked:
@@ -165,7 +168,7 @@ def _read(path: Path) -> Chunked:
 
 
 def fragment_partition(paths: Sequence[Path]) -> Partition:
-    """Return a fragment's partition from the files of all its chunks, as `anonymize_chunks` returns them."""
+    """Return a fragment's partition from the files of all its chunks."""
     chunks = [_read(path) for path in paths]
     joined = _joined([chunk.partition for chunk in chunks])
     labels = np.empty_like(joined.labels)

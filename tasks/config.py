@@ -199,6 +199,9 @@ class RunSettings(Section):
 
     seed: int = Field(default=0, ge=0, description="Chooses where enforcement starts; never published")
     keep_workspace: bool = Field(default=False, description="Keep the private store after a release")
+    retention_days: int | None = Field(
+        default=None, ge=0, description="Days after which a later run removes a private store that was kept"
+    )
     engine: Engine = Field(default="prefect", description="Record every step in Prefect, or run plainly")
     workspace: Place = Field(default=Path("workspace"), description="Holds the private stores")
 

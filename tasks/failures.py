@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 
 from tasks.errors import StepError
+from tasks.store import is_in_use
 
 ERROR_LOG = "error.log"
 REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
@@ -15,6 +16,8 @@ REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, 
 
 def private_failure(name: str, store: Path, error: Exception) -> StepError:
     """Keep the details of a step's failure beside the store; return what may be told."""
+    if is_in_use(error):
+        return StepError(f"{name}: the private store {store} is open in another program: close it, run again")
     details = keep_details(store, "".join(traceback.format_exception(error)))
     return StepError(f"{name}: failed ({system_reason(error) or type(error).__name__}); {details}")
 

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tasks.config import Config
+from tasks.errors import ConfigurationError
+from tasks.loading.roles import too_many_fragments
 from tasks.steps import step
 from tasks.store import open_store, write_table
 from tasks.tables import read_domains, read_matrix, read_sensitive_domains
@@ -179,10 +181,17 @@ def fragment_features(store: Path, config: Config) -> list[int]:
     """Store which feature goes where and why; return how many features each fragment has.
 
     Sensitive attributes beside the class are placed after the features, and not counted.
+
+    Raises
+    ------
+    ConfigurationError
+        If there are fewer features than fragments: the table may have been loaded when fewer were asked for.
     """
     with open_store(store) as connection:
         information = read_matrix(connection)
         features, _ = read_domains(connection)
+        if config.fragments > len(features):
+            raise ConfigurationError(too_many_fragments(config.fragments, len(features)))
         names = [domain.name for domain in (*features, *read_sensitive_domains(connection))]
         kept = [*range(len(features)), -1]
         found = fragment(information[np.ix_(kept, kept)], config.fragments)

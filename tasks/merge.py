@@ -22,19 +22,20 @@ from tasks.tables import read_codes, read_domains, read_fragments
 
 @step("merge the chunks of each fragment")
 def merge_chunks(store: Path, chunks: Sequence[Path], batches: Sequence[Batch], config: Config) -> list[int]:
-    """Store the equivalence classes of each fragment; return how many each has."""
+    """Store the equivalence classes of each fragment; return how many each has.
+
+    The files of the chunks stay, for a run that goes on from here.
+    """
     of_fragments = groupby(zip(batches, chunks, strict=True), key=lambda pair: pair[0].fragment)
     with open_store(store) as connection:
         domains, class_domain = read_domains(connection)
         fragments = []
         for features, (_, pairs) in zip(read_fragments(connection), of_fragments, strict=True):
             chosen = [domain for domain in domains if domain.name in set(features)]
-            partition = fragment_partition([path for _, path in pairs])
+            partition = fragment_partition([store.parent / name for _, name in pairs])
             fragments.append(_generalised(connection, chosen, class_domain, partition, config))
             progress(len(fragments) / config.fragments)
         write_released(connection, fragments, class_domain)
-    for path in chunks:
-        path.unlink()
     return [len(fragment.counts) for fragment in fragments]
 
 

@@ -7,92 +7,28 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager, suppress
-from contextvars import ContextVar
+from contextlib import closing, contextmanager
 from functools import cached_property, partial, update_wrapper
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast
+from types import GenericAlias
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast, get_type_hints
 
 import duckdb
 
 from tasks.errors import StepError, UnjoinError
+from tasks.events import Event, EventKind, Running, announce, as_current, listening, progress, remark
 from tasks.failures import private_failure
-from tasks.store import open_store
+from tasks.resuming.going_on import begin, keep, kept_step, result_of
+from tasks.resuming.records import Finished, Kept
 from tasks.worker_processes import Outcome, call_in_workers
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 
-EventKind = Literal["started", "progress", "finished", "failed", "remark"]
-
-
-class Event(NamedTuple):
-    """What a listener hears of a step.
-
-    Attributes
-    ----------
-    step
-        The step's name.
-    kind
-        Whether it started, went on, finished or failed, or has something to tell.
-    share
-        How much of it is done, 0 to 1.
-    seconds
-        Since it started.
-    items
-        Of how many items it is run for each; 0 if it is run once.
-    text
-        What it tells; no value of the data.
-    """
-
-    step: str
-    kind: EventKind
-    share: float
-    seconds: float
-    items: int = 0
-    text: str = ""
-
-
-class _Running(NamedTuple):
-    """A step that runs, since when by the clock, and for how many items."""
-
-    step: str
-    started: float
-    items: int
-
-
-Listener = Callable[[Event], None]
-
-_listeners: ContextVar[tuple[Listener, ...]] = ContextVar("listeners", default=())
-_current: ContextVar[_Running] = ContextVar("current step")
-
-
-@contextmanager
-def listening(listener: Listener) -> Iterator[None]:
-    """Let a listener hear of every step that runs within."""
-    token = _listeners.set((*_listeners.get(), listener))
-    try:
-        yield
-    finally:
-        _listeners.reset(token)
-
-
-def progress(share: float) -> None:
-    """Tell listeners how much of the running step is done."""
-    _announce("progress", share)
-
-
-def remark(text: str) -> None:
-    """Tell listeners something of the table that a person should know, without any value of it."""
-    _announce("remark", 0.0, text)
-
-
-def _announce(kind: EventKind, share: float, text: str = "") -> None:
-    step, started, items = _current.get(_Running("", time.perf_counter(), 0))
-    for listener in _listeners.get():
-        listener(Event(step, kind, share, time.perf_counter() - started, items, text))
+__all__ = ["Event", "EventKind", "Step", "in_prefect_run", "listening", "progress", "remark", "step"]
 
 
 class Step(Generic[P, R]):
@@ -108,7 +44,10 @@ class Step(Generic[P, R]):
         update_wrapper(self, function)
 
     def __call__(self, store: Path, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run the step."""
+        """Run the step, or return what it returned before in a run that died."""
+        kept = kept_step(self.name)
+        if kept is not None:
+            return cast("R", self._again(kept, self._returned(many=False)))
         run = self._task if in_prefect_run() else self._run
         return run(store, *args, **kwargs)
 
@@ -153,8 +92,14 @@ class Step(Generic[P, R]):
         StepError
             If an item ends its worker twice, or fails in a way nobody foresaw.
         """
+        kept = kept_step(self.name)
+        if kept is not None:
+            return cast("list[R]", self._again(kept, self._returned(many=True)))
         results: dict[int, R] = {}
-        with self._heard(store, len(items)), closing(self._outcomes(store, items, args, workers)) as ended:
+        with (
+            self._heard(store, len(items)) as done,
+            closing(self._outcomes(store, items, args, workers)) as ended,
+        ):
             for number, (place, outcome) in enumerate(ended, 1):
                 try:
                     results[place] = self._result(outcome)
@@ -166,7 +111,7 @@ class Step(Generic[P, R]):
                     if arrived is not None:
                         arrived(results[place])
                 progress(number / len(items))
-        return [result for _, result in sorted(results.items(), key=itemgetter(0))]
+            return done([result for _, result in sorted(results.items(), key=itemgetter(0))])
 
     def _result(self, outcome: Outcome[R]) -> R:
         try:
@@ -201,24 +146,50 @@ class Step(Generic[P, R]):
         yield from ((places[future], future.result) for future in as_completed(futures))
 
     def _run(self, store: Path, *args: P.args, **kwargs: P.kwargs) -> R:
-        with self._heard(store):
-            return self.guarded(store, *args, **kwargs)
+        with self._heard(store) as done:
+            return done(self.guarded(store, *args, **kwargs))
 
     @contextmanager
-    def _heard(self, store: Path, items: int = 0) -> Iterator[None]:
-        """Let listeners know of the step, and the store how long it took."""
-        token = _current.set(_Running(self.name, time.perf_counter(), items))
-        _announce("started", 0.0)
+    def _heard(self, store: Path, items: int = 0) -> Iterator[Callable[[T], T]]:
+        """Let listeners know of the step, and the store how long it took and what came of it."""
+        results: list[Any] = []
+
+        def done(result: T) -> T:
+            results.append(result)
+            return result
+
+        with as_current(Running(self.name, time.perf_counter(), items, [])) as running:
+            announce("started", 0.0)
+            try:
+                self._begin(store)
+                yield done
+            except BaseException:
+                announce("failed", 1.0)
+                raise
+            announce("finished", 1.0)
+            finished = Finished(self.name, running.seconds, running.remarks)
+            keep(store, finished, results[0], partial(self._returned, many=items > 0))
+
+    def _begin(self, store: Path) -> None:
         try:
-            yield
-        except BaseException:
-            _announce("failed", 1.0)
-            raise
+            begin(store, self.name)
+        except (OSError, duckdb.Error) as error:
+            failure = private_failure(self.name, store, error)
         else:
-            _announce("finished", 1.0)
-            _record(store, self.name)
-        finally:
-            _current.reset(token)
+            return
+        raise failure  # out here it does not carry the exception that it stands for
+
+    def _returned(self, *, many: bool) -> Any:  # noqa: ANN401 - a type
+        one = get_type_hints(self.function)["return"]
+        return GenericAlias(list, (one,)) if many else one
+
+    def _again(self, kept: Kept, of_type: Any) -> Any:  # noqa: ANN401 - as the function
+        """Return what the step returned before, and tell again what it told."""
+        with as_current(Running(self.name, time.perf_counter(), 0, [])):
+            for text in kept.remarks:
+                remark(text)
+            announce("kept", 1.0)
+        return result_of(kept, of_type)
 
     def guarded(self, store: Path, *args: Any, **kwargs: Any) -> R:  # noqa: ANN401 - as the function
         """Run the function; an unforeseen failure leaves its text in the workspace."""
@@ -249,14 +220,6 @@ class Step(Generic[P, R]):
 
 def _in_worker(item: Any, step: Step[Any, R], store: Path, args: tuple[Any, ...]) -> R:  # noqa: ANN401 - as the step
     return step.guarded(store, item, *args)
-
-
-def _record(store: Path, name: str) -> None:
-    """Keep in the store how long a step took; a step that is done is not undone for want of this line."""
-    started = _current.get().started
-    with suppress(OSError, duckdb.Error), open_store(store) as connection:
-        connection.execute("CREATE TABLE IF NOT EXISTS steps (step VARCHAR, seconds DOUBLE)")
-        connection.execute("INSERT INTO steps VALUES (?, ?)", [name, time.perf_counter() - started])
 
 
 def step(name: str) -> Callable[[Callable[Concatenate[Path, P], R]], Step[P, R]]:

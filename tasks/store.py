@@ -33,6 +33,11 @@ def open_store(store: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         connection.close()
 
 
+def is_in_use(error: Exception) -> bool:
+    """Return whether a store could not be opened because another process has it open."""
+    return isinstance(error, duckdb.Error) and "Could not set lock" in str(error)
+
+
 def quoted(name: str) -> str:
     """Return a column or table name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'

@@ -1,22 +1,31 @@
 """The folders of a run: its private workspace, and where its release is prepared."""
 
-import fcntl
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+import duckdb
+
 from tasks.config import Config
 from tasks.errors import ConfigurationError, DriftError, GateError, InfeasibleError, InputError
-from tasks.failures import ERROR_LOG
-from tasks.store import create_workspace
+from tasks.events import Running, as_current, remark
+from tasks.failures import ERROR_LOG, private_failure
+from tasks.private_folders import VERSION, alone_in, lock, make, private_files, set_state
+from tasks.publish import finish_publishing
+from tasks.resuming.bases import fingerprints
+from tasks.resuming.going_on import GoingOn, going_on
+from tasks.resuming.take_over import take_over
+from tasks.retention import sweep_old
+from tasks.store import STORE
 
 STAGING = ".staging-"
-VERSION = "%Y%m%dT%H%M%SZ"
+PREPARING = "prepare the folders"
 
 
 class Run(NamedTuple):
@@ -41,9 +50,9 @@ class Run(NamedTuple):
 def workspace(config: Config) -> Iterator[Run]:
     """Open the folders of a run, and leave behind only what it should.
 
-    A release that was published, or stopped by Ctrl-C, leaves no workspace unless asked to; bad input leaves
-    nothing; a failed gate, a table that drifted or a crash leaves the workspace, private, for whoever looks
-    into it.
+    A release that was published, or stopped, leaves no workspace unless asked to; bad input leaves nothing;
+    a failed gate or a table that drifted leaves the workspace, private, for whoever looks into it. So does a
+    crash, and the next run of the same name goes on from there, or removes it.
 
     Raises
     ------
@@ -51,53 +60,98 @@ def workspace(config: Config) -> Iterator[Run]:
         If the folders cannot be made, or a release of this name is being made by another run.
     """
     place = config.output.directory / config.output.name
-    with _alone(place):
+    with _alone(place), private_files():
         version = _version(place)
-        folder = config.run.workspace / f"{config.output.name}-{version}-{secrets.token_hex(3)}"
-        store = _create(folder, place, version)
         staging = place / f"{STAGING}{version}"
+        folder = config.run.workspace / f"{config.output.name}-{version}-{secrets.token_hex(3)}"
         try:
-            yield Run(store, staging, version)
-        except DriftError:
-            raise
-        except (ConfigurationError, InputError, InfeasibleError):
-            shutil.rmtree(folder)
-            raise
-        except KeyboardInterrupt:
-            if not config.run.keep_workspace:
-                shutil.rmtree(folder)
-            raise
-        except GateError:
-            shutil.move(staging, folder / "rejected")
-            raise
-        else:
-            if not config.run.keep_workspace:
-                shutil.rmtree(folder)
+            with _told(), _can_be_made(place):
+                staging.mkdir()
+                descriptor, found = _opened(config, folder)
+            with going_on(found), _left_as_it_should(config, folder, staging, descriptor):
+                yield Run(folder / STORE, staging, version)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
 
 
-def _create(folder: Path, place: Path, version: str) -> Path:
+def _opened(config: Config, folder: Path) -> tuple[int, GoingOn]:
+    """Make the private folder, or take over that of a run that died; return its lock, and what is kept."""
+    going_by = fingerprints(config)
+    with alone_in(config.run.workspace):
+        sweep_old(config)
+        try:
+            taken = take_over(config, going_by, folder)
+        except duckdb.Error as error:
+            raise private_failure(PREPARING, folder / STORE, error) from None
+        descriptor, kept = taken or (make(folder), {})
+    return descriptor, GoingOn(going_by, kept)
+
+
+@contextmanager
+def _left_as_it_should(config: Config, folder: Path, staging: Path, descriptor: int) -> Iterator[None]:
+    """Remove the private folder at the end of the run, or leave it for whoever needs it."""
     try:
-        store = create_workspace(folder)
-        (place / f"{STAGING}{version}").mkdir(mode=0o700)
+        yield
+    except DriftError:
+        set_state(folder, "drift refused")
+        raise
+    except (ConfigurationError, InputError, InfeasibleError):
+        shutil.rmtree(folder)
+        raise
+    except GateError:
+        with suppress(OSError):  # a full disk must not hide why the gate failed
+            shutil.move(staging, folder / "rejected")
+        set_state(folder, "gate failed")
+        raise
+    except Exception:
+        raise  # the next run goes on from here
+    except BaseException:
+        _leave(config, folder, "stopped")
+        raise
+    else:
+        _leave(config, folder, "published")
+    finally:
+        os.close(descriptor)
+
+
+def _leave(config: Config, folder: Path, state: str) -> None:
+    if config.run.keep_workspace:
+        set_state(folder, state)
+    else:
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Give what is told before the first step a name."""
+    with as_current(Running(PREPARING, time.perf_counter(), 0, [])):
+        yield
+
+
+@contextmanager
+def _can_be_made(place: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
-        raise ConfigurationError(f"{error.filename}: cannot be made ({error.strerror})") from None
-    return store
+        told = error.filename or place  # a file that cannot be filled has no name there
+        raise ConfigurationError(f"{told}: cannot be made ({error.strerror})") from None
 
 
 @contextmanager
 def _alone(place: Path) -> Iterator[None]:
-    """Let one run at a time prepare releases of a name; sweep what a crashed one left."""
+    """Let one run at a time prepare releases of a name; finish or sweep what a crashed one left."""
     try:
         place.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(place, os.O_RDONLY)
+        descriptor = lock(place)
     except OSError as error:
         raise ConfigurationError(f"output.directory: {place} cannot be written ({error.strerror})") from None
+    if descriptor is None:
+        raise ConfigurationError(
+            f"output.name: another run is making a release of {place.name}: wait for it to end"
+        )
     try:
-        _lock(descriptor, place.name)
-        for left in place.glob(f"{STAGING}*"):
-            shutil.rmtree(left)
+        with _told(), _can_be_made(place):
+            _recover(place)
         yield
     finally:
         os.close(descriptor)
@@ -105,13 +159,34 @@ def _alone(place: Path) -> Iterator[None]:
             place.rmdir()  # unless it holds releases
 
 
-def _lock(descriptor: int, name: str) -> None:
+def _recover(place: Path) -> None:
+    finish_publishing(place)
+    for left in _staged(place):
+        shutil.rmtree(left)
+        remark(f"{left.name} is removed: its run did not end")
+
+
+def sweep_staging(place: Path, *, remove: bool) -> list[Path]:
+    """Return the folders in which a release was prepared by a run that died, and remove them if asked to.
+
+    There are none as long as a run of this name lives.
+    """
+    if not place.is_dir():
+        return []
+    descriptor = lock(place)
+    if descriptor is None:
+        return []
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise ConfigurationError(
-            f"output.name: another run is making a release of {name}: wait for it to end"
-        ) from None
+        left = _staged(place)
+        for path in left if remove else []:
+            shutil.rmtree(path)
+    finally:
+        os.close(descriptor)
+    return left
+
+
+def _staged(place: Path) -> list[Path]:
+    return sorted(place.glob(f"{STAGING}*"))
 
 
 def _version(place: Path) -> str:
@@ -131,7 +206,7 @@ def private_store(config: Config, purpose: str) -> Iterator[Path]:
     config
         Says where, and the name of the release.
     purpose
-        Part of the folder's name.
+        Part of the folder's name, in small letters.
 
     Raises
     ------
@@ -139,14 +214,14 @@ def private_store(config: Config, purpose: str) -> Iterator[Path]:
         If the folder cannot be made.
     """
     folder = config.run.workspace / f"{config.output.name}-{purpose}-{secrets.token_hex(3)}"
-    try:
-        store = create_workspace(folder)
-    except OSError as error:
-        raise ConfigurationError(f"{error.filename}: cannot be made ({error.strerror})") from None
-    try:
-        yield store
-    finally:
-        _sweep(folder)
+    with private_files():
+        with _can_be_made(folder), alone_in(config.run.workspace):
+            descriptor = make(folder)
+        try:
+            yield folder / STORE
+        finally:
+            _sweep(folder)
+            os.close(descriptor)
 
 
 def _sweep(folder: Path) -> None:

@@ -15,7 +15,6 @@ from flows.audit import audit
 from flows.release import release
 from tasks import choose_fragments as module
 from tasks.choose_fragments import FOLDS, choose_fragments, score_of
-from tasks.config import Config
 from tasks.errors import InfeasibleError
 from tasks.read_config import parse_config
 from tasks.steps import listening
@@ -196,9 +195,7 @@ def scripted(monkeypatch, outcome, holds=lambda _number: True):
 def test_the_best_number_goes_on_and_the_curve_is_kept(automatic, monkeypatch):
     store, config = automatic()
     heard = scripted(monkeypatch, lambda number: trial(number, bounds=[0.5, 0.7, 0.9, 0.6][number - 1]))
-    chosen = choose_fragments.function(store, config)
-    assert isinstance(chosen, Config)
-    assert (chosen.fragments, chosen.privacy) == (3, config.privacy)
+    assert choose_fragments.function(store, config) == 3
     rows = stored(store)
     assert [row["score"] for row in rows] == pytest.approx([0.5, 0.7, 0.9, 0.6])
     assert [row["chosen"] for row in rows] == [False, False, True, False]
@@ -218,14 +215,14 @@ def test_the_best_number_goes_on_and_the_curve_is_kept(automatic, monkeypatch):
 def test_a_number_that_is_given_is_not_tried(automatic, monkeypatch):
     store, config = automatic(fragments=2)
     heard = scripted(monkeypatch, trial)
-    assert choose_fragments.function(store, config) == config
+    assert choose_fragments.function(store, config) == config.fragments
     assert (heard, stored(store)) == ([], [])
 
 
 def test_there_are_no_more_fragments_than_features(automatic, monkeypatch):
     store, config = automatic(max_fragments=30, objective="information_loss")
     heard = scripted(monkeypatch, lambda number: trial(number, loss=1 / number))
-    assert choose_fragments.function(store, config).fragments == 6
+    assert choose_fragments.function(store, config) == 6
     assert {number for number, *_ in heard} == set(range(1, 7))
     assert {learners for *_, learners in heard} == {()}
 
@@ -247,7 +244,7 @@ def test_infeasible_numbers_are_skipped_and_shown(automatic, monkeypatch):
         return trial(number)
 
     heard = scripted(monkeypatch, outcome)
-    assert choose_fragments.function(store, config).fragments == 2
+    assert choose_fragments.function(store, config) == 2
     assert len(heard) == 4 + 1 + 1
     assert [row["reason"] for row in stored(store)] == [
         "1 is not feasible",
@@ -268,7 +265,7 @@ def test_numbers_beyond_the_limits_are_not_chosen(tmp_path, small_table, monkeyp
         return trial(number, **cost, bounds=0.9 if number != 2 else 0.1)
 
     scripted(monkeypatch, outcome)
-    assert choose_fragments.function(store, config).fragments == 2
+    assert choose_fragments.function(store, config) == 2
     assert [limit in str(row["reason"]) for row in stored(store)] == [True, False, True]
 
 
@@ -280,7 +277,7 @@ def test_numbers_whose_joins_do_not_keep_the_promise_are_not_chosen(automatic, m
         lambda number: trial(number, bounds=number / 4),
         lambda number: True if number == 1 else answer,
     )
-    assert choose_fragments.function(store, config).fragments == 1
+    assert choose_fragments.function(store, config) == 1
     assert words in stored(store)[1]["reason"]
 
 
@@ -288,7 +285,7 @@ def test_without_enforcement_only_a_number_that_the_gate_lets_pass_is_chosen(tmp
     fragmentation = {"fragments": "auto", "max_fragments": 2, "objective": "information_loss"}
     privacy = {"enforcement": "none"}
     store, config = loaded(tmp_path, small_table, fragmentation=fragmentation, privacy=privacy)
-    assert choose_fragments.function(store, config).fragments == 1
+    assert choose_fragments.function(store, config) == 1
     assert "does not hold" in stored(store)[1]["reason"]
 
 

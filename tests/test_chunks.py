@@ -49,7 +49,7 @@ def test_boxes_hold_the_records_of_their_chunk_and_end_where_its_values_do(tmp_p
         fragments = read_fragments(connection)
     assert segments.max() > 0
     for batch in planned:
-        with np.load(anonymize_chunks.function(store, batch, config)) as chunked:
+        with np.load(store.parent / anonymize_chunks.function(store, batch, config)) as chunked:
             own = np.column_stack(
                 [codes[name] for name in codes if name in set(fragments[batch.fragment - 1])]
             )

@@ -17,8 +17,9 @@ from flows.cli import app
 from tasks.errors import ConfigurationError, InputError, StepError
 from tasks.experiments.data_tables import WORK
 from tasks.experiments.experiment_page import FIGURES, PAGE
-from tasks.experiments.results import RESULTS, source_digest
+from tasks.experiments.results import RESULTS
 from tasks.failures import ERROR_LOG
+from tasks.program import source_digest
 from tasks.steps import step
 
 POINTS = 2 * 7  # seeds x (10 features, then 6 k with all 12)

@@ -300,7 +300,7 @@ def test_a_trial_keeps_the_records_of_a_person_together(stays, tmp_path):
 def test_steps_that_try_releases_know_of_persons(stays, tmp_path):
     config = asked(tmp_path, stays.head(200), fragments="auto", evaluation={"learners": ["tree"]})
     store = loaded(tmp_path, config)
-    chosen = choose_fragments.function(store, config)
+    chosen = config.with_fragments(choose_fragments.function(store, config))
     assert try_learning.function(store, chosen) > 0
     told = frame(store, "SELECT * FROM evaluation")
     assert told["failure"].isna().all()

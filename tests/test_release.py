@@ -14,11 +14,12 @@ import pytest
 
 from flows.audit import audit
 from flows.release import STEPS, release
-from tasks import publish, steps, write
+from tasks import publish, write
 from tasks.coarsening import coarsen
 from tasks.errors import ConfigurationError, GateError, InfeasibleError, InputError, StepError
 from tasks.partitions.cells import CategoryCell, parse_cell
 from tasks.read_config import parse_config
+from tasks.resuming import records
 from tasks.steps import listening
 
 FEATURES = ["age", "weight", "size", "city", "colour, eyes", "visits"]
@@ -215,7 +216,7 @@ def test_a_finished_release_is_not_called_failed_for_want_of_a_line_in_the_store
 
     def fill_the_disk(event):
         if event.step == "publish the release":
-            monkeypatch.setattr(steps, "open_store", full)
+            monkeypatch.setattr(records, "open_store", full)
 
     with listening(fill_the_disk):
         folder = publish_plainly(settings(tmp_path, small_table))

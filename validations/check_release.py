@@ -29,12 +29,12 @@ def _store(store: Path, verdict: Verdict) -> None:
     rows = [(o.name, o.asked, o.achieved, o.success, o.query) for o in verdict.promises]
     with open_store(store) as connection:
         connection.execute(
-            "CREATE TABLE validations "
+            "CREATE OR REPLACE TABLE validations "
             "(promise VARCHAR, asked VARCHAR, achieved VARCHAR, holds BOOLEAN, query VARCHAR)"
         )
         connection.executemany("INSERT INTO validations VALUES (?, ?, ?, ?, ?)", rows)
         connection.execute(
-            "CREATE TABLE joins (smallest_join BIGINT, smallest_records BIGINT, choices VARCHAR)"
+            "CREATE OR REPLACE TABLE joins (smallest_join BIGINT, smallest_records BIGINT, choices VARCHAR)"
         )
         connection.execute(
             "INSERT INTO joins VALUES (?, ?, ?)",

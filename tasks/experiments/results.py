@@ -6,7 +6,6 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from tasks.experiments.figures import Figure, Level, Point
 from tasks.experiments.methods import WAYS
 from tasks.experiments.runs import LEARNERS, MEASURES, TEST_SHARE, Run
 from tasks.failures import ERROR_LOG, keep_details, private_failure, system_reason
+from tasks.program import program_digest
 from tasks.store import open_store
 from tasks.version import __version__
 
@@ -95,21 +95,6 @@ def settings_digest(table: Table) -> str:
     program = [__version__, program_digest(), [version(name) for name in LIBRARIES]]
     settings = [WAYS, LEARNERS, MEASURES, TEST_SHARE, table.divided, table.content]
     return hashlib.sha256(json.dumps(program + settings).encode()).hexdigest()
-
-
-@cache
-def program_digest() -> str:
-    """Return a digest of the source of all tasks, of which any line can shape a figure."""
-    return source_digest(Path(__file__).parents[1])
-
-
-def source_digest(folder: Path) -> str:
-    """Return a digest of the names and contents of all Python files below a folder."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        digest.update(f"{path.relative_to(folder).as_posix()}\0{content}\n".encode())
-    return digest.hexdigest()
 
 
 def still_to_run(store: Path, points: Sequence[Point], tables: Mapping[str, Table]) -> list[Point]:

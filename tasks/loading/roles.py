@@ -108,11 +108,13 @@ def _unfit_features(config: Config, features: Sequence[str]) -> Iterator[str]:
         return
     asked = config.fragmentation.fragments
     if asked != "auto" and asked > len(features):
-        number = "1 feature" if len(features) == 1 else f"{len(features)} features"
-        yield (
-            f"fragmentation.fragments asks for {asked} fragments of {number}: "
-            f"set it to at most {len(features)}"
-        )
+        yield too_many_fragments(asked, len(features))
+
+
+def too_many_fragments(asked: int, features: int) -> str:
+    """Return what is wrong with more fragments than features."""
+    number = "1 feature" if features == 1 else f"{features} features"
+    return f"fragmentation.fragments asks for {asked} fragments of {number}: set it to at most {features}"
 
 
 def _unfit_settings(config: Config, roles: Mapping[str, Sequence[str]]) -> Iterator[str]:

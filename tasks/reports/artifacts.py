@@ -28,21 +28,26 @@ def shown_in_prefect(steps: int) -> Iterator[None]:
     logger = get_run_logger()
     created = create_progress_artifact(progress=0.0, key="progress", description="Steps of the release")
     artifact = cast("UUID", created)
-    finished = 0
+    finished, answers = 0, True
 
     def hear(event: Event) -> None:
-        nonlocal finished
+        nonlocal finished, answers
         if event.kind == "started":
             return
         if event.kind == "remark":
             logger.warning("%s: %s", event.step, event.text)
             return
-        if event.kind != "progress":
+        if event.kind == "kept":
+            logger.info("%s: kept of the run that did not end", event.step)
+        elif event.kind != "progress":
             logger.info("%s: %s after %.2f s", event.step, event.kind, event.seconds)
-        finished += event.kind == "finished"
+        finished += event.kind in {"finished", "kept"}
         share = event.share if event.kind == "progress" else 0.0
-        with _unimportant():
-            update_progress_artifact(artifact, progress=100 * min((finished + share) / steps, 1.0))
+        if answers:  # a server that is gone costs a minute of attempts each time
+            answers = False
+            with _unimportant():
+                update_progress_artifact(artifact, progress=100 * min((finished + share) / steps, 1.0))
+                answers = True
 
     with listening(hear):
         yield

@@ -1,0 +1,20 @@
+"""Which program computes: a digest of its source, of which any line can shape a figure or a release."""
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def program_digest() -> str:
+    """Return a digest of the source of all tasks."""
+    return source_digest(Path(__file__).parent)
+
+
+def source_digest(folder: Path) -> str:
+    """Return a digest of the names and contents of all Python files below a folder."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{content}\n".encode())
+    return digest.hexdigest()
