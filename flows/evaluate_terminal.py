@@ -54,7 +54,7 @@ def points_shown() -> Iterator[None]:
                 bar.update(current, completed=event.share, items=_of(done, event))
                 if disabled and done * LINES // event.items > (done - 1) * LINES // event.items:
                     ERRORS.print(f"{_of(done, event):<18}{escape(event.step):<44}{event.seconds:7.2f} s")
-            else:
+            elif event.kind != "counted":
                 mark = "[green]done[/]" if event.kind == "finished" else "[red]failed[/]"
                 ERRORS.print(f"{mark:<18}{escape(event.step):<44}{event.seconds:7.2f} s")
 

@@ -17,7 +17,7 @@ from tasks.partitions.protection import Protection, read_protection
 from tasks.persons.coarsen_persons import coarsen_persons
 from tasks.persons.count_persons import change_for_persons, count_persons, read_records
 from tasks.released import write_released
-from tasks.steps import step
+from tasks.steps import counted, step
 from tasks.store import open_store, write_table
 from tasks.tables import (
     Counts,
@@ -49,6 +49,7 @@ def enforce_non_reconstructibility(store: Path, config: Config) -> list[int]:
             "changes",
             {"fragment": list(range(1, len(changed) + 1)), "class_values": changed},
         )
+    counted(changed_class_values=sum(changed))
     return changed
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tasks.config import Config
-from tasks.steps import step
+from tasks.steps import counted, step
 from tasks.store import open_store, write_table
 from tasks.tables import read_domains, read_matrix, read_sensitive_domains
 
@@ -198,4 +198,5 @@ def fragment_features(store: Path, config: Config) -> list[int]:
                 "relevance": information[:-1, -1],
             },
         )
+    counted(fragments=len(found.fragments))
     return [len(members) for members in found.fragments]

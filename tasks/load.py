@@ -22,7 +22,7 @@ from tasks.loading.read_raw import read_raw
 from tasks.loading.remarks import remarks_of, tell_remarks
 from tasks.loading.roles import Column, columns_of_release
 from tasks.reading.read_input import column_labels, column_names, recognised
-from tasks.steps import step
+from tasks.steps import counted, step
 from tasks.store import open_store, quoted, write_table
 from tasks.table_settings import Builder
 from tasks.tables import Role, write_domains
@@ -94,7 +94,9 @@ def load_table(store: Path, config: Config) -> Shape:
         write_hierarchies(connection, _hierarchies(loaded, taxonomies))
         tell_remarks(connection, _remarks(loaded, records))
     by_role = _by_role(loaded)
-    return Shape(records, len(by_role["feature"]), len(by_role["class"][0].values))
+    shape = Shape(records, len(by_role["feature"]), len(by_role["class"][0].values))
+    counted(**shape._asdict())
+    return shape
 
 
 def _taxonomies(config: Config, faults: Faults) -> dict[str, Taxonomy]:

@@ -15,7 +15,7 @@ from tasks.domain import Domain
 from tasks.partitions.anonymize import Anonymized, generalise
 from tasks.partitions.partition import Partition
 from tasks.released import write_released
-from tasks.steps import progress, step
+from tasks.steps import counted, progress, step
 from tasks.store import open_store
 from tasks.tables import read_codes, read_domains, read_fragments
 
@@ -35,6 +35,7 @@ def merge_chunks(store: Path, chunks: Sequence[Path], batches: Sequence[Batch], 
         write_released(connection, fragments, class_domain)
     for path in chunks:
         path.unlink()
+    counted(equivalence_classes=sum(len(fragment.counts) for fragment in fragments))
     return [len(fragment.counts) for fragment in fragments]
 
 

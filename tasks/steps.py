@@ -5,13 +5,14 @@ This is the one place that knows of both. Whoever wants to show progress listens
 
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
 from functools import cached_property, partial, update_wrapper
 from operator import itemgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast
 
 import duckdb
@@ -25,7 +26,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-EventKind = Literal["started", "progress", "finished", "failed", "remark"]
+EventKind = Literal["started", "progress", "counted", "finished", "failed", "remark"]
 
 
 class Event(NamedTuple):
@@ -36,7 +37,7 @@ class Event(NamedTuple):
     step
         The step's name.
     kind
-        Whether it started, went on, finished or failed, or has something to tell.
+        Whether it started, went on, counted something, finished or failed, or has something to tell.
     share
         How much of it is done, 0 to 1.
     seconds
@@ -45,6 +46,8 @@ class Event(NamedTuple):
         Of how many items it is run for each; 0 if it is run once.
     text
         What it tells; no value of the data.
+    counts
+        What it counted, each under its name.
     """
 
     step: str
@@ -53,6 +56,7 @@ class Event(NamedTuple):
     seconds: float
     items: int = 0
     text: str = ""
+    counts: Mapping[str, int] = MappingProxyType({})
 
 
 class _Running(NamedTuple):
@@ -89,10 +93,17 @@ def remark(text: str) -> None:
     _announce("remark", 0.0, text)
 
 
-def _announce(kind: EventKind, share: float, text: str = "") -> None:
+def counted(**counts: int) -> None:
+    """Tell listeners how much the running step had to do with: how many records, classes, files."""
+    _announce("counted", 0.0, counts=counts)
+
+
+def _announce(
+    kind: EventKind, share: float, text: str = "", counts: Mapping[str, int] = MappingProxyType({})
+) -> None:
     step, started, items = _current.get(_Running("", time.perf_counter(), 0))
     for listener in _listeners.get():
-        listener(Event(step, kind, share, time.perf_counter() - started, items, text))
+        listener(Event(step, kind, share, time.perf_counter() - started, items, text, counts))
 
 
 class Step(Generic[P, R]):

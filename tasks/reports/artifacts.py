@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tasks.report import REPORT, Outcome
 from tasks.reports.manifest import read_manifest
+from tasks.step_log import step_log
 from tasks.steps import Event, in_prefect_run, listening
 
 if TYPE_CHECKING:
     from uuid import UUID
+
+SHOWN = ("progress", "finished", "failed")
+FAILED_GATE = "unjoin.gate.failed"
 
 
 @contextmanager
@@ -25,31 +29,26 @@ def shown_in_prefect(steps: int) -> Iterator[None]:
     from prefect.artifacts import create_progress_artifact, update_progress_artifact  # noqa: PLC0415
     from prefect.logging import get_run_logger  # noqa: PLC0415 - a plain run does without Prefect
 
-    logger = get_run_logger()
+    log = step_log(get_run_logger())
     created = create_progress_artifact(progress=0.0, key="progress", description="Steps of the release")
     artifact = cast("UUID", created)
     finished = 0
 
     def hear(event: Event) -> None:
         nonlocal finished
-        if event.kind == "started":
+        if event.kind not in SHOWN:
             return
-        if event.kind == "remark":
-            logger.warning("%s: %s", event.step, event.text)
-            return
-        if event.kind != "progress":
-            logger.info("%s: %s after %.2f s", event.step, event.kind, event.seconds)
         finished += event.kind == "finished"
         share = event.share if event.kind == "progress" else 0.0
         with _unimportant():
             update_progress_artifact(artifact, progress=100 * min((finished + share) / steps, 1.0))
 
-    with listening(hear):
+    with listening(log), listening(hear):
         yield
 
 
 def show_promises(outcomes: Sequence[Outcome]) -> None:
-    """Show what was promised and what the written files hold."""
+    """Show what was promised and what the written files hold; tell alerts of what they break."""
     rows = [
         {
             "holds": "yes" if outcome.success else "NO",
@@ -59,7 +58,26 @@ def show_promises(outcomes: Sequence[Outcome]) -> None:
         }
         for outcome in outcomes
     ]
-    _show_table("promises", rows, "Promises, checked on the written files")
+    broken = [row for row in rows if row["holds"] == "NO"]
+    found = f"{len(broken)} of {len(rows)} do not hold: nothing was published" if broken else "all hold"
+    _show_table("promises", rows, f"Promises, checked on the written files: {found}")
+    if broken and in_prefect_run():
+        with _unimportant():
+            _emit_failed_gate(broken)
+
+
+def _emit_failed_gate(broken: list[dict[str, str]]) -> None:
+    from prefect.context import FlowRunContext  # noqa: PLC0415 - a plain run does without Prefect
+    from prefect.events import emit_event  # noqa: PLC0415
+
+    context = FlowRunContext.get()
+    if context is None or context.flow_run is None:
+        return
+    resource = {
+        "prefect.resource.id": f"unjoin.gate.{context.flow_run.id}",
+        "prefect.resource.name": context.flow_run.name,
+    }
+    emit_event(FAILED_GATE, resource, payload={"promises": broken})
 
 
 def show_release(folder: Path) -> None:
@@ -86,7 +104,13 @@ def _show_release(folder: Path) -> None:
     ]
     _show_table("fragments", fragments, f"Fragments of {manifest['records']} records")
     _show_table("measures", _measures(manifest), "What the release costs")
-    create_link_artifact((folder / REPORT).as_uri(), key="report", link_text="The report of this release")
+    report = folder / REPORT
+    create_link_artifact(
+        report.as_uri(),
+        key="report",
+        link_text="The report of this release",
+        description=f"Where the release was made: {report}",
+    )
 
 
 def _measures(manifest: dict[str, Any]) -> list[dict[str, Any]]:
