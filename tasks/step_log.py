@@ -65,7 +65,7 @@ def as_pairs(fields: Fields) -> str:
 
 def _as_value(value: str | float) -> str:
     if isinstance(value, str) and not PLAIN.fullmatch(value):
-        return json.dumps(value, ensure_ascii=False)
+        return json.dumps(value)
     return str(value)
 
 
@@ -76,4 +76,4 @@ class JsonLines(logging.Formatter):
         """Return the line."""
         fields = getattr(record, "fields", None) or {"message": record.getMessage()}
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        return json.dumps({"time": time, "level": record.levelname.lower(), **fields}, ensure_ascii=False)
+        return json.dumps({"time": time, "level": record.levelname.lower(), **fields})
