@@ -3,6 +3,7 @@
 Outside a Prefect flow run nothing happens. Only aggregates are shown, never a value of the data.
 """
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -16,7 +17,8 @@ from tasks.steps import Event, in_prefect_run, listening
 if TYPE_CHECKING:
     from uuid import UUID
 
-SHOWN = ("progress", "finished", "failed")
+SHOWN = ("progress", "finished")
+PAUSE = 1.0  # seconds between two updates: each is a request, and short steps need none of their own
 FAILED_GATE = "unjoin.gate.failed"
 
 
@@ -32,19 +34,22 @@ def shown_in_prefect(steps: int) -> Iterator[None]:
     log = step_log(get_run_logger())
     created = create_progress_artifact(progress=0.0, key="progress", description="Steps of the release")
     artifact = cast("UUID", created)
-    finished = 0
+    finished, told = 0, time.monotonic()
 
     def hear(event: Event) -> None:
-        nonlocal finished
-        if event.kind not in SHOWN:
-            return
+        nonlocal finished, told
         finished += event.kind == "finished"
+        if event.kind not in SHOWN or time.monotonic() < told + PAUSE:
+            return
         share = event.share if event.kind == "progress" else 0.0
         with _unimportant():
             update_progress_artifact(artifact, progress=100 * min((finished + share) / steps, 1.0))
+        told = time.monotonic()
 
     with listening(log), listening(hear):
         yield
+    with _unimportant():
+        update_progress_artifact(artifact, progress=100.0)
 
 
 def show_promises(outcomes: Sequence[Outcome]) -> None:
@@ -53,23 +58,29 @@ def show_promises(outcomes: Sequence[Outcome]) -> None:
         {
             "holds": "yes" if outcome.success else "NO",
             "promise": outcome.title,
-            "asked": outcome.asked,
             "achieved": outcome.achieved,
+            "asked": outcome.asked,
         }
         for outcome in outcomes
     ]
     broken = [row for row in rows if row["holds"] == "NO"]
     found = f"{len(broken)} of {len(rows)} do not hold: nothing was published" if broken else "all hold"
+    rows.sort(key=lambda row: row["holds"] == "yes")  # those that do not hold come first
     _show_table("promises", rows, f"Promises, checked on the written files: {found}")
     if broken and in_prefect_run():
         with _unimportant():
-            _emit_failed_gate(broken)
+            _show_failed_gate(broken)
 
 
-def _emit_failed_gate(broken: list[dict[str, str]]) -> None:
-    from prefect.context import FlowRunContext  # noqa: PLC0415 - a plain run does without Prefect
+def _show_failed_gate(broken: list[dict[str, str]]) -> None:
+    """Show what does not hold on a page of its own, and tell alerts."""
+    from prefect.artifacts import create_markdown_artifact  # noqa: PLC0415 - a plain run does without Prefect
+    from prefect.context import FlowRunContext  # noqa: PLC0415
     from prefect.events import emit_event  # noqa: PLC0415
 
+    lines = [f"- **{row['promise']}**: asked {row['asked']}, achieved {row['achieved']}" for row in broken]
+    page = "\n".join(["# Nothing was published", "What the written files do not hold:", "", *lines])
+    create_markdown_artifact(page, key="gate", description="Promises that do not hold")
     context = FlowRunContext.get()
     if context is None or context.flow_run is None:
         return
