@@ -233,9 +233,16 @@ def test_no_value_of_the_data_is_in_database_logs_artifacts_or_alerts(place):
     published = triggered(place, canaries(place, "published"))
     assert "Completed" in published.stdout
     assert audit(place.folder / "releases" / "published" / "latest").success
-    protected = {"columns": {"sensitive": ["illness"], "drop": ["note"]}, "privacy": {"l": 2, "k": 5}}
-    triggered(place, canaries(place, "sensitive", **protected))
-    failed = triggered(place, canaries(place, "gate", privacy={"enforcement": "none"}))
+    failed = triggered(
+        place,
+        canaries(
+            place,
+            "gate",
+            columns={"sensitive": ["illness"], "drop": ["note"]},
+            privacy={"l": 2},
+            limits={"max_information_loss": 0.001},
+        ),
+    )
     assert "Failed" in failed.stdout
     assert not list((place.folder / "releases").glob("gate/2*"))
     refused = triggered(place, canaries(place, "input", columns={"types": {"city": "numeric"}}))
