@@ -206,7 +206,7 @@ def canaries(place, name, **sections):
 
 
 def triggered(place, parameters, *, watch=True):
-    ending = "--watch" if watch else "--output json"
+    ending = "--watch" if watch else ""
     (place.folder / "parameters.json").write_text(parameters)
     return place.run(
         f'prefect deployment run release/nightly --params "$(cat parameters.json)" {ending}', check=False
