@@ -1,5 +1,6 @@
 """The command line. Each command imports what it needs, so that help is there at once."""
 
+import json
 import os
 import shlex
 import signal
@@ -16,6 +17,7 @@ from tasks.version import __version__
 R = TypeVar("R")
 
 Engine = Literal["prefect", "plain"]
+Log = Literal["text", "json"]
 
 app = App(
     name="unjoin",
@@ -54,6 +56,7 @@ def release(
     *,
     settings: Annotated[list[str] | None, Parameter(name="--set", negative=())] = None,
     engine: Engine | None = None,
+    log: Log = "text",
 ) -> None:
     """Release a table: read, fragment, anonymize, check, and only then publish.
 
@@ -74,9 +77,40 @@ def release(
         Can be given several times.
     engine
         Short for --set run.engine=...: "prefect" or "plain".
+    log
+        What the standard error output holds: "text" for a person, or "json", an object a line for a program.
     """
     chosen = [] if engine is None else [f"run.engine={engine}"]
-    _release(config, [*(settings or []), *chosen])
+    _release(config, [*(settings or []), *chosen], log)
+
+
+@app.command
+def parameters(
+    config: Path,
+    *,
+    settings: Annotated[list[str] | None, Parameter(name="--set", negative=())] = None,
+) -> None:
+    """Print a configuration as the parameters of a Prefect deployment, in JSON, with absolute paths.
+
+    ```
+    prefect --no-prompt deploy --name nightly --params "$(unjoin parameters release.toml)"
+    prefect deployment run release/nightly --params "$(unjoin parameters release.toml --set privacy.k=10)"
+    ```
+
+    Exit codes: 0 printed, 2 bad configuration.
+
+    Parameters
+    ----------
+    config
+        A configuration file in TOML; `unjoin init` writes one.
+    settings
+        Replace one value of the configuration, as section.key=value; after section.key= it is not set.
+        Can be given several times.
+    """
+    from tasks.read_config import read_config  # noqa: PLC0415
+
+    asked = read_config(config, settings or [])
+    print(json.dumps({"config": asked.model_dump(mode="json", by_alias=True, exclude_unset=True)}))  # noqa: T201
 
 
 @app.command
@@ -417,7 +451,7 @@ def _print_error(message: str) -> None:
     print_error(message)
 
 
-def _release(config_path: Path, overrides: list[str]) -> None:
+def _release(config_path: Path, overrides: list[str], log: Log = "text") -> None:
     """Run the release flow with the engine that its configuration names."""
     from tasks.read_config import read_config  # noqa: PLC0415
 
@@ -429,11 +463,16 @@ def _release(config_path: Path, overrides: list[str]) -> None:
         "PREFECT_INTERNAL_LOGGING_LEVEL", "CRITICAL"
     )  # a lost server is told once, at the end
     from flows.release import release as flow  # noqa: PLC0415
-    from flows.terminal import print_release, print_unchanged, progress_shown  # noqa: PLC0415
+    from flows.terminal import (  # noqa: PLC0415
+        print_release,
+        print_unchanged,
+        progress_shown,
+        steps_logged,
+    )
     from tasks.register import published_versions  # noqa: PLC0415
 
     earlier = published_versions(config.output.directory / config.output.name)
-    with progress_shown():
+    with steps_logged() if log == "json" else progress_shown():
         folder = flow.fn(config) if config.run.engine == "plain" else _run_in_prefect(lambda: flow(config))
     if folder.name in earlier:
         print_unchanged(folder)

@@ -16,12 +16,12 @@ from rich.progress import (
 from rich.table import Table
 
 from flows.terminal import ERRORS, TERMINAL, print_cells
+from tasks.events import Event, listening
 from tasks.experiments.experiment_page import FIGURES, PAGE, PICTURES
 from tasks.experiments.experiment_words import BOUNDS_NAMES, LINE_NAMES, data_name
 from tasks.experiments.overview import Overview
 from tasks.experiments.results import RESULTS
 from tasks.experiments.runs import MEASURES
-from tasks.steps import Event, listening
 
 PERIOD = 600.0  # seconds that tell the time left
 LINES = 20  # of progress, where the output is not a terminal
@@ -54,7 +54,7 @@ def points_shown() -> Iterator[None]:
                 bar.update(current, completed=event.share, items=_of(done, event))
                 if disabled and done * LINES // event.items > (done - 1) * LINES // event.items:
                     ERRORS.print(f"{_of(done, event):<18}{escape(event.step):<44}{event.seconds:7.2f} s")
-            else:
+            elif event.kind != "counted":
                 mark = "[green]done[/]" if event.kind == "finished" else "[red]failed[/]"
                 ERRORS.print(f"{mark:<18}{escape(event.step):<44}{event.seconds:7.2f} s")
 

@@ -1,5 +1,6 @@
 """What a person sees in the terminal: progress while it runs, then what came of it."""
 
+import logging
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,11 +11,13 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from tasks.errors import UnjoinError
+from tasks.events import Event, listening
 from tasks.report import REPORT, Outcome
 from tasks.reports.manifest import Manifest, read_manifest
 from tasks.reports.wording import closeness_in_words, diversity_in_words, safe_only_within_segments
 from tasks.signing.make_keys import KeyPair
-from tasks.steps import Event, listening
+from tasks.step_log import JsonLines, step_log
 
 TERMINAL = Console(highlight=False)
 ERRORS = Console(stderr=True, highlight=False)
@@ -36,12 +39,29 @@ def progress_shown() -> Iterator[None]:
                 ERRORS.print(f"{'kept':<9}{escape(event.step)}")
             elif event.kind == "remark":
                 ERRORS.print(f"[yellow]note[/]    {escape(event.text)}", soft_wrap=True)
-            else:
+            elif event.kind != "counted":
                 mark = "[green]done[/]" if event.kind == "finished" else "[red]failed[/]"
                 ERRORS.print(f"{mark:<18}{escape(event.step):<44}{event.seconds:7.2f} s")
 
         with listening(hear):
             yield
+
+
+@contextmanager
+def steps_logged() -> Iterator[None]:
+    """Log each step as a JSON object a line, and the error that ends the run."""
+    logger, lines = logging.getLogger("unjoin"), logging.StreamHandler()
+    lines.setFormatter(JsonLines())
+    logger.addHandler(lines)
+    logger.setLevel(logging.INFO)
+    try:
+        with listening(step_log(logger)):
+            yield
+    except UnjoinError as error:
+        logger.error("%s", error)  # noqa: TRY400 - a person's mistake has no traceback
+        raise
+    finally:
+        logger.removeHandler(lines)
 
 
 def print_release(folder: Path) -> None:

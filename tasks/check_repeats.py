@@ -9,6 +9,7 @@ import numpy as np
 
 from tasks.config import Config, Privacy
 from tasks.errors import GateError
+from tasks.events import progress, remark
 from tasks.register import published_versions, version_folders
 from tasks.repeats.by_files import told_by_files
 from tasks.repeats.conditions import Flags, Ints, few_records, few_values, told_by_difference, values_left
@@ -16,7 +17,7 @@ from tasks.repeats.content import has_persons
 from tasks.repeats.kept import kept_versions
 from tasks.repeats.outcome import Compared, Concerned, Condition, lines_of, write_outcome
 from tasks.repeats.versions import Earlier, OfSome, known_to, opened, read_version, write_followed
-from tasks.steps import progress, remark, step
+from tasks.steps import step
 from tasks.store import open_store
 
 REFUSED = "nothing was published: together with earlier versions this one tells more than was asked"

@@ -9,11 +9,12 @@ import duckdb
 
 from tasks.config import Config, Learner
 from tasks.errors import InfeasibleError
+from tasks.events import progress
 from tasks.joins.safe_joins import promise_holds
 from tasks.learning.learners import ready_learners
 from tasks.persons.credit import Codes
 from tasks.persons.stored import read_persons
-from tasks.steps import progress, step
+from tasks.steps import step
 from tasks.store import open_store
 from tasks.tables import read_codes, read_domains
 from tasks.trials.held_out import Held, folds, sample

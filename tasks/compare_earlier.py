@@ -12,9 +12,10 @@ from tasks.domain import Domain
 from tasks.drift.earlier import find_release, read_earlier
 from tasks.drift.findings import Finding, Held, findings
 from tasks.errors import ConfigurationError, DriftError
+from tasks.events import remark
 from tasks.publish import LATEST
 from tasks.reports.manifest import hierarchy_made
-from tasks.steps import remark, step
+from tasks.steps import step
 from tasks.store import open_store, quoted
 from tasks.tables import Role, read_class_domain, read_domains, read_sensitive_domains
 

@@ -12,6 +12,7 @@ from tasks.config import Config
 from tasks.enforcement.strategies import Enforced, enforce
 from tasks.enforcement.within_segments import Present, enforce_within_segments
 from tasks.errors import InfeasibleError
+from tasks.events import counted
 from tasks.partitions.anonymize import Anonymized
 from tasks.partitions.protection import Protection, read_protection
 from tasks.persons.coarsen_persons import coarsen_persons
@@ -49,6 +50,7 @@ def enforce_non_reconstructibility(store: Path, config: Config) -> list[int]:
             "changes",
             {"fragment": list(range(1, len(changed) + 1)), "class_values": changed},
         )
+    counted(changed_class_values=sum(changed))
     return changed
 
 

@@ -1,12 +1,13 @@
 """What a running step tells, and who hears of it."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-EventKind = Literal["started", "progress", "finished", "failed", "remark", "kept"]
+EventKind = Literal["started", "progress", "finished", "failed", "counted", "remark", "kept"]
 
 
 class Event(NamedTuple):
@@ -17,8 +18,8 @@ class Event(NamedTuple):
     step
         The step's name.
     kind
-        Whether it started, went on, finished or failed, or has something to tell, or need not be run since
-        a run that died had finished it.
+        Whether it started, went on, counted something, finished or failed, or has something to tell, or
+        need not be run since a run that died had finished it.
     share
         How much of it is done, 0 to 1.
     seconds
@@ -27,6 +28,8 @@ class Event(NamedTuple):
         Of how many items it is run for each; 0 if it is run once.
     text
         What it tells; no value of the data.
+    counts
+        What it counted, each under its name.
     """
 
     step: str
@@ -35,6 +38,7 @@ class Event(NamedTuple):
     seconds: float
     items: int = 0
     text: str = ""
+    counts: Mapping[str, int] = MappingProxyType({})
 
 
 class Running(NamedTuple):
@@ -77,6 +81,11 @@ def remark(text: str) -> None:
     announce("remark", 0.0, text)
 
 
+def counted(**counts: int) -> None:
+    """Tell listeners how much the running step had to do with: how many records, classes, files."""
+    announce("counted", 0.0, counts=counts)
+
+
 @contextmanager
 def as_current(running: Running) -> Iterator[Running]:
     """Let what is told within be of a step."""
@@ -87,10 +96,12 @@ def as_current(running: Running) -> Iterator[Running]:
         _current.reset(token)
 
 
-def announce(kind: EventKind, share: float, text: str = "") -> None:
+def announce(
+    kind: EventKind, share: float, text: str = "", counts: Mapping[str, int] = MappingProxyType({})
+) -> None:
     """Tell listeners of the running step; what is told outside of any has no name."""
     running = _current.get(Running("", time.perf_counter(), 0, []))
     if kind == "remark":
         running.remarks.append(text)
     for listener in _listeners.get():
-        listener(Event(running.step, kind, share, running.seconds, running.items, text))
+        listener(Event(running.step, kind, share, running.seconds, running.items, text, counts))

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from tasks.config import Config
 from tasks.errors import ConfigurationError
+from tasks.events import counted
 from tasks.loading.roles import too_many_fragments
 from tasks.steps import step
 from tasks.store import open_store, write_table
@@ -207,4 +208,5 @@ def fragment_features(store: Path, config: Config) -> list[int]:
                 "relevance": information[:-1, -1],
             },
         )
+    counted(fragments=len(found.fragments))
     return [len(members) for members in found.fragments]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from tasks.config import Config
 from tasks.domain import Domain
 from tasks.errors import InputError
+from tasks.events import counted
 from tasks.hierarchies import write_hierarchies
 from tasks.loading.column_faults import column_faults
 from tasks.loading.faults import Faults
@@ -94,7 +95,9 @@ def load_table(store: Path, config: Config) -> Shape:
         write_hierarchies(connection, _hierarchies(loaded, taxonomies))
         tell_remarks(connection, _remarks(loaded, records))
     by_role = _by_role(loaded)
-    return Shape(records, len(by_role["feature"]), len(by_role["class"][0].values))
+    shape = Shape(records, len(by_role["feature"]), len(by_role["class"][0].values))
+    counted(**shape._asdict())
+    return shape
 
 
 def _taxonomies(config: Config, faults: Faults) -> dict[str, Taxonomy]:

@@ -5,11 +5,12 @@ from pathlib import Path
 import duckdb
 
 from tasks.config import Config
+from tasks.events import remark
 from tasks.publish import LATEST
 from tasks.register import published_versions, register_left
 from tasks.repeats.content import content_digest
 from tasks.repeats.kept import kept_versions, secret_key, settle_kept
-from tasks.steps import remark, step
+from tasks.steps import step
 from tasks.store import open_store
 
 

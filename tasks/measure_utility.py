@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from tasks.config import Config
 from tasks.domain import Domain
+from tasks.events import progress
 from tasks.learning.learn import equal_shares
-from tasks.steps import progress, step
+from tasks.steps import step
 from tasks.store import add_rows, open_store, write_table
 from tasks.tables import (
     read_class_counts,

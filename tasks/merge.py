@@ -12,10 +12,11 @@ import duckdb
 from tasks.chunks import Batch, fragment_partition
 from tasks.config import Config
 from tasks.domain import Domain
+from tasks.events import counted, progress
 from tasks.partitions.anonymize import Anonymized, generalise
 from tasks.partitions.partition import Partition
 from tasks.released import write_released
-from tasks.steps import progress, step
+from tasks.steps import step
 from tasks.store import open_store
 from tasks.tables import read_codes, read_domains, read_fragments
 
@@ -36,6 +37,7 @@ def merge_chunks(store: Path, chunks: Sequence[Path], batches: Sequence[Batch], 
             fragments.append(_generalised(connection, chosen, class_domain, partition, config))
             progress(len(fragments) / config.fragments)
         write_released(connection, fragments, class_domain)
+    counted(equivalence_classes=sum(len(fragment.counts) for fragment in fragments))
     return [len(fragment.counts) for fragment in fragments]
 
 

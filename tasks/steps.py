@@ -17,7 +17,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast, get_type
 import duckdb
 
 from tasks.errors import StepError, UnjoinError
-from tasks.events import Event, EventKind, Running, announce, as_current, listening, progress, remark
+from tasks.events import Running, announce, as_current, progress, remark
 from tasks.failures import private_failure
 from tasks.resuming.going_on import begin, keep, kept_step, result_of
 from tasks.resuming.records import Finished, Kept
@@ -26,9 +26,6 @@ from tasks.worker_processes import Outcome, call_in_workers
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
-
-
-__all__ = ["Event", "EventKind", "Step", "in_prefect_run", "listening", "progress", "remark", "step"]
 
 
 class Step(Generic[P, R]):

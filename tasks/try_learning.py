@@ -8,8 +8,9 @@ import duckdb
 
 from tasks.config import Config
 from tasks.errors import InfeasibleError
+from tasks.events import progress
 from tasks.persons.stored import read_persons
-from tasks.steps import progress, step
+from tasks.steps import step
 from tasks.store import open_store
 from tasks.tables import read_class_domain, read_codes
 from tasks.trials.held_out import Held, held_out

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import duckdb
 
 from tasks.config import Config
+from tasks.events import counted, progress
 from tasks.reports.manifest import FragmentFiles, draft_manifest, write_manifest
-from tasks.steps import progress, step
+from tasks.steps import step
 from tasks.store import literal, open_store, quoted
 from tasks.tables import read_fragments, read_sensitive
 
@@ -49,6 +50,7 @@ def write_fragments(store: Path, config: Config, staging: Path, release_version:
             files.append(written)
             progress(len(files) / len(names))
         write_manifest(draft_manifest(connection, config, release_version, files), staging)
+    counted(files=2 * len(files))
     return [name for written in files for name in (written.csv, written.parquet)]
 
 

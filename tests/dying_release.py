@@ -12,9 +12,9 @@ from pathlib import Path
 
 from flows.release import release
 from tasks import publish
+from tasks.events import listening
 from tasks.program import program_digest
 from tasks.read_config import parse_config
-from tasks.steps import listening
 
 
 def die(*_):

@@ -6,7 +6,8 @@ import time
 from pathlib import Path
 
 from tasks.errors import InfeasibleError
-from tasks.steps import progress, step
+from tasks.events import progress
+from tasks.steps import step
 
 CANARY = "value 4711"
 

@@ -16,8 +16,8 @@ from flows.release import release
 from tasks import choose_fragments as module
 from tasks.choose_fragments import FOLDS, choose_fragments, score_of
 from tasks.errors import InfeasibleError
+from tasks.events import listening
 from tasks.read_config import parse_config
-from tasks.steps import listening
 from tasks.trials.number_trials import Attempt, Candidate, best_number, order_of_trials, try_numbers
 from tasks.trials.trial import Trial
 

@@ -9,10 +9,10 @@ from test_docs import blocks
 
 import flows.clean
 from flows.cli import main
+from tasks.events import listening
 from tasks.private_folders import lock, make, private_files, set_state
 from tasks.read_config import parse_config, read_config
 from tasks.retention import sweep_old
-from tasks.steps import listening
 
 CONFIG = """
 [input]

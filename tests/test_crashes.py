@@ -14,8 +14,8 @@ from test_resuming import asked_of, killed  # noqa: F401 - a fixture
 from flows.audit import audit
 from tasks import publish
 from tasks.errors import ConfigurationError, StepError
+from tasks.events import listening
 from tasks.private_folders import private_files
-from tasks.steps import listening
 
 UNJOIN = Path(sys.executable).with_name("unjoin")
 CONFIG = """

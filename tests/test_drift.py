@@ -19,9 +19,9 @@ from tasks.domain import Domain
 from tasks.drift.earlier import Earlier, EarlierColumn, find_release, read_earlier
 from tasks.drift.findings import Finding, Held, findings
 from tasks.errors import ConfigurationError, DriftError
+from tasks.events import listening, remark
 from tasks.load import encode, load_table
 from tasks.read_config import parse_config, read_config
-from tasks.steps import listening, remark
 from tasks.store import create_workspace, open_store
 from tasks.tree import Tree
 

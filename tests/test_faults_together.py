@@ -8,10 +8,10 @@ import pytest
 from test_load import CANARY
 
 from tasks.errors import ConfigurationError, InfeasibleError, InputError
+from tasks.events import listening
 from tasks.load import load_table
 from tasks.loading.faults import MOST_LINES, Faults
 from tasks.read_config import parse_config
-from tasks.steps import listening
 from tasks.store import create_workspace
 
 

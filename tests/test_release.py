@@ -17,10 +17,10 @@ from flows.release import STEPS, release
 from tasks import publish, write
 from tasks.coarsening import coarsen
 from tasks.errors import ConfigurationError, GateError, InfeasibleError, InputError, StepError
+from tasks.events import listening
 from tasks.partitions.cells import CategoryCell, parse_cell
 from tasks.read_config import parse_config
 from tasks.resuming import records
-from tasks.steps import listening
 
 FEATURES = ["age", "weight", "size", "city", "colour, eyes", "visits"]
 

@@ -17,11 +17,11 @@ from flows.audit import audit
 from flows.cli import main
 from flows.release import release
 from tasks.errors import ConfigurationError, GateError, InputError
+from tasks.events import listening
 from tasks.load import load_table
 from tasks.look_back import look_back
 from tasks.read_config import parse_config
 from tasks.repeats.by_files import told_by_files
-from tasks.steps import listening
 from tasks.store import create_workspace, open_store
 
 K = 6

@@ -14,6 +14,7 @@ from flows.audit import audit
 from flows.release import STEPS
 from tasks import events
 from tasks.config import Config
+from tasks.events import listening
 from tasks.resuming.bases import (
     ANONYMIZE,
     ARRANGE,
@@ -31,7 +32,6 @@ from tasks.resuming.bases import (
     SEGMENT,
     UTILITY,
 )
-from tasks.steps import listening
 from tasks.table_settings import Section
 
 DYING = Path(__file__).with_name("dying_release.py")

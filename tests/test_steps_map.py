@@ -15,8 +15,9 @@ import pytest
 from mapped_steps import double, refuse, stumble, wait
 
 from tasks.errors import InfeasibleError, StepError
+from tasks.events import listening
 from tasks.failures import ERROR_LOG
-from tasks.steps import Step, listening
+from tasks.steps import Step
 from tasks.store import STORE
 from tasks.worker_processes import THREADS, available_cores, call_in_workers
 

@@ -12,9 +12,9 @@ from numpy.testing import assert_array_equal
 from test_release import FEATURES, publish_plainly, settings
 
 from tasks.errors import InfeasibleError
+from tasks.events import listening
 from tasks.load import load_table
 from tasks.read_config import parse_config
-from tasks.steps import listening
 from tasks.store import create_workspace, open_store
 from tasks.tables import read_class_counts, read_class_domain, read_codes
 from tasks.trials.held_out import Held, folds, held_out, sample

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tasks.config import Config, Privacy
 from tasks.errors import GateError
+from tasks.events import counted
 from tasks.steps import step
 from tasks.store import open_store
 from validations.cell_grammar import cell_kind
@@ -20,6 +21,7 @@ def check_release(store: Path, config: Config, staging: Path) -> Verdict:
     verdict = check_folder(staging, promised_by_run(store, config, staging), store)
     write_validation(verdict, staging)
     _store(store, verdict)
+    counted(promises=len(verdict.promises), broken=sum(not each.success for each in verdict.promises))
     return verdict
 
 

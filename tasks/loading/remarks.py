@@ -6,8 +6,8 @@ import duckdb
 import numpy as np
 
 from tasks.domain import Domain
+from tasks.events import remark
 from tasks.loading.kinds import like_identifier
-from tasks.steps import remark
 from tasks.store import write_table
 
 MOST_TOLD = 20

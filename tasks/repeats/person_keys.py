@@ -4,8 +4,8 @@ import duckdb
 
 from tasks.config import Config
 from tasks.errors import InputError
+from tasks.events import remark
 from tasks.repeats.kept import secret_key
-from tasks.steps import remark
 
 BLOCK = 64
 """Bytes of a block of SHA-256, which HMAC pads its key to (RFC 2104)."""
