@@ -70,10 +70,14 @@ def print_release(folder: Path) -> None:
     for sentence in _in_words(manifest):
         TERMINAL.print(f"  {escape(sentence)}", soft_wrap=True)
     TERMINAL.print()
-    TERMINAL.print(f"  folder  {escape(str(folder))}", soft_wrap=True)
-    TERMINAL.print(f"  report  {escape(str(folder / REPORT))}", soft_wrap=True)
+    _print_place(folder)
     if "signature" in manifest:
         TERMINAL.print(f"  signed  by the key {manifest['signature']['key']}", soft_wrap=True)
+
+
+def _print_place(folder: Path) -> None:
+    TERMINAL.print(f"  folder  {escape(str(folder))}", soft_wrap=True)
+    TERMINAL.print(f"  report  {escape(str(folder / REPORT))}", soft_wrap=True)
 
 
 def print_keys(pair: KeyPair) -> None:
@@ -84,8 +88,9 @@ def print_keys(pair: KeyPair) -> None:
 
 
 def print_unchanged(folder: Path) -> None:
-    """Say that nothing was published, since a version is there already."""
+    """Say that nothing was published, since a version is there already, and where that is."""
     TERMINAL.print(f"unchanged since {folder.name}: nothing was published", markup=False, soft_wrap=True)
+    _print_place(folder)
 
 
 def print_outcomes(outcomes: Sequence[Outcome]) -> None:
