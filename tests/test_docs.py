@@ -81,7 +81,7 @@ def test_links_of_a_page_lead_somewhere(page):
 def test_commands_of_the_readme_exist():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     commands = set(re.findall(r"\.venv/bin/unjoin (\w+)", readme))
-    assert commands == {"init", "release", "audit", "compare", "experiments"}
+    assert commands == {"init", "release", "audit", "compare", "experiments", "keys", "history"}
     assert commands <= set(app)
     targets = set(re.findall(r"^make (\w+)", readme, re.MULTILINE))
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
