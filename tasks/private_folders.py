@@ -79,12 +79,13 @@ def private_files() -> Iterator[None]:
 def private_folders(root: Path, name: str | None = None) -> list[PrivateFolder]:
     """Return the private folders in a workspace that are this user's, of one release or of all; oldest first.
 
-    What other users made is not trusted, and nothing of theirs is touched.
+    What other users made is not trusted, and nothing of theirs is touched; nor are folders that only have
+    such a name, and hold neither a store nor how a run ended.
     """
     found = []
     for path in sorted(root.iterdir()) if root.is_dir() else []:
         named = _NAMED.fullmatch(path.name)
-        if named and name in {None, named["name"]} and _is_own(path):
+        if named and name in {None, named["name"]} and _is_own(path) and _is_of_a_run(path):
             found.append(PrivateFolder(path, named["name"], named["purpose"]))
     return sorted(found, key=lambda folder: folder.purpose)
 
@@ -92,6 +93,12 @@ def private_folders(root: Path, name: str | None = None) -> list[PrivateFolder]:
 def _is_own(path: Path) -> bool:
     held = path.lstat()
     return stat.S_ISDIR(held.st_mode) and held.st_uid == os.geteuid() and not held.st_mode & 0o077
+
+
+def _is_of_a_run(path: Path) -> bool:
+    """Whether a folder is a run's; an empty one is that of a run that died at once."""
+    names = {held.name for held in path.iterdir()}
+    return not names or not names.isdisjoint({STATE, STORE})
 
 
 @contextmanager

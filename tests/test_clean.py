@@ -118,6 +118,14 @@ def test_the_folder_of_a_run_at_work_is_not_removed(project, command):
     assert folder.exists()
 
 
+def test_a_folder_that_only_has_such_a_name_is_not_touched(project, command):
+    thesis = project / "workspace" / "people-draft-facade"
+    thesis.mkdir(mode=0o700)
+    (thesis / "chapter").write_text("1")
+    assert command("workspace")[1] == ["nothing is left"]
+    assert (thesis / "chapter").exists()
+
+
 def test_what_unjoin_did_not_make_is_not_touched(project, command):
     open_to_all = project / "workspace" / PEOPLE
     open_to_all.mkdir(mode=0o755)
