@@ -27,7 +27,7 @@ from tasks.partitions.requirements import KAnonymity, Requirement, refuse_unreac
 from tasks.partitions.trees import Trees
 
 STRIP = 256  # rows that stay in a core's cache while they are turned into columns
-WORTH_COMPILING = 5_000_000  # codes: a second of plain cuts
+WORTH_COMPILING = 2_000_000  # codes: half a second of plain cuts
 
 CutsOf = Callable[[Block], Cuts]
 
