@@ -18,7 +18,7 @@ Flags = npt.NDArray[np.bool_]
 
 EXACT_BITS = 52  # of a whole number in double precision
 WORDS_PER_CODE = 4  # above, sets of many categories are told apart one by one
-FLAGS_PER_RECORD = 64  # above, sets of categories are too sparse to be flagged
+FLAGS_PER_RECORD = 8  # bytes beside the codes; above, categories are too many to be flagged
 
 
 @dataclass(frozen=True, eq=False)
