@@ -33,7 +33,7 @@ DRIFT = 30.0  # megabytes that a worker may gain: one that keeps its runs gains 
 
 
 def write_tables(folder: Path, number: int) -> list[Path]:
-    """Write small tables of persons, each of them another."""
+    """Write small tables of persons who are in no other, so that no version tells of another."""
     folder.mkdir(parents=True)
     paths = [folder / f"{place}.csv" for place in range(number)]
     for seed, path in enumerate(paths):
@@ -41,7 +41,7 @@ def write_tables(folder: Path, number: int) -> list[Path]:
         group = rng.choice(list("abcd"), 200)
         frame = pd.DataFrame(
             {
-                "person": [f"P{person}" for person in range(200)],
+                "person": [f"P{seed}-{person}" for person in range(200)],
                 "age": rng.integers(20, 90, 200),
                 "weight": rng.normal(70, 9, 200).round(1),
                 "city": rng.choice(["Bonn", "Oslo", "Rome"], 200),
@@ -143,17 +143,32 @@ def resident(process: int) -> float:
 def faults(soak: Soak) -> list[str]:
     """Return what is not as it should be, a line each."""
     from flows.audit import audit  # noqa: PLC0415 - costs seconds
+    from tasks.register import history  # noqa: PLC0415 - likewise
 
     folders = [path for path in soak.home.glob("releases/*/2*") if not path.is_symlink()]
     told = [f"{folder}: does not hold" for folder in folders if not audit(folder).success]
     if len(folders) < len(soak.ended["released"]):
         told.append(f"{len(folders)} folders, but {len(soak.ended['released'])} runs completed")
     told += [f"{path}: is left" for path in soak.home.glob("releases/*/.[!.]*")]
-    told += [f"{path}: is left" for path in soak.home.glob("workspace/*")]
+    told += [f"{path}: is left" for path in soak.home.glob("workspace/[!.]*")]
+    told += [f"{path}: is left" for path in soak.home.glob("workspace/.kept/*/*") if is_left(path, folders)]
+    told += [
+        f"{place}: {version.version} is {version.state}"
+        for place in soak.home.glob("releases/*")
+        for version in history(place)
+        if version.state != "as registered"
+    ]
     settled = soak.memory[min(4, len(soak.memory) - 1)]
     if soak.memory[-1] > settled + DRIFT:
         told.append(f"the worker grew from {settled:.1f} MB to {soak.memory[-1]:.1f} MB")
     return told
+
+
+def is_left(kept: Path, folders: list[Path]) -> bool:
+    """Return whether a private file is neither a release's key nor of a version that was published."""
+    return kept.name != "key" and (
+        kept.suffix == ".new" or kept.stem not in {folder.name for folder in folders}
+    )
 
 
 def prefect(*arguments: str, environment: dict[str, str]) -> None:

@@ -160,7 +160,7 @@ def without_privileges():
 def earlier(tmp_path_factory):
     """A folder with a release in it; whatever a run needs has been imported by then."""
     folder = tmp_path_factory.mktemp("earlier")
-    publish(folder, TABLE)
+    publish(folder, TABLE, repeats={"check": "off"})
     return folder
 
 

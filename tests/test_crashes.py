@@ -1,5 +1,6 @@
 """Whatever stops a release, what is published is as before or as it should be, and the next run recovers."""
 
+import json
 import os
 import shutil
 import stat
@@ -16,6 +17,7 @@ from tasks import publish
 from tasks.errors import ConfigurationError, StepError
 from tasks.events import listening
 from tasks.private_folders import private_files
+from tasks.register import history, register_left
 
 UNJOIN = Path(sys.executable).with_name("unjoin")
 CONFIG = """
@@ -49,6 +51,17 @@ def told():
         yield texts
 
 
+MANIFEST = {
+    "version": "20260101T000000Z",
+    "unjoin_version": "0.0.0",
+    "records": 2,
+    "fragments": [],
+    "guarantees": {},
+    "config_sha256": "",
+    "validation": {"success": True},
+}
+
+
 class Killed(BaseException):
     """Stands for the end of the process: nothing is cleaned up."""
 
@@ -62,13 +75,13 @@ def staged(tmp_path):
     (place / "latest").symlink_to(earlier.name)
     staging = place / ".staging-20260101T000000Z"
     (staging / "validation").mkdir(parents=True, mode=0o700)
-    for name in ("release.json", "validation/k.json"):
-        (staging / name).write_text("content")
+    for name, content in (("release.json", json.dumps(MANIFEST)), ("validation/k.json", "content")):
+        (staging / name).write_text(content)
         (staging / name).chmod(0o600)
     return staging
 
 
-CALLS = range(1, 17)
+CALLS = range(1, 20)
 
 
 def die_at(call, monkeypatch):
@@ -102,7 +115,9 @@ def test_a_kill_anywhere_in_publishing_leaves_the_old_state_or_the_new_one(stage
             died = False
     visible = sorted(path.name for path in place.iterdir() if not path.name.startswith("."))
     new = "20260101T000000Z" in visible
-    assert visible == sorted(["20200101T000000Z", "latest", *(["20260101T000000Z"] if new else [])])
+    published = {"20200101T000000Z", "latest"} | ({"20260101T000000Z"} if new else set())
+    assert set(visible) - {"register.jsonl"} == published
+    assert new or "register.jsonl" not in visible
     if new:
         assert (place / "20260101T000000Z" / "validation" / "k.json").read_text() == "content"
     before = (place / "latest").readlink().name
@@ -110,6 +125,8 @@ def test_a_kill_anywhere_in_publishing_leaves_the_old_state_or_the_new_one(stage
     assert (place / "latest").readlink().name == ("20260101T000000Z" if new else "20200101T000000Z")
     assert not (place / ".latest").is_symlink()
     assert any("latest points to it now" in text for text in told) == (new and before == "20200101T000000Z")
+    register_left(place)
+    assert [listed.state for listed in history(place)] == (["as registered"] if new else [])
     assert died or new
     assert died == (call < CALLS[-1])
 
@@ -281,8 +298,10 @@ def test_a_full_disk_under_the_releases_ends_in_one_line_and_the_next_run_goes_o
     again = run(project, "release", "release.toml")
     assert again.returncode == 0, again.stderr
     assert "this one keeps 13 of its steps" in again.stderr
-    assert list((project / "workspace").iterdir()) == []
-    assert len(published(project)) == 2
+    assert [path.name for path in (project / "workspace").iterdir()] == [".kept"]
+    version, *others = published(project)
+    assert others == ["latest", "register.jsonl"]
+    assert audit(project / "releases" / "people" / version).success
 
 
 @MOUNTS

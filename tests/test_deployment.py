@@ -113,7 +113,7 @@ def test_the_page_leads_to_a_release_that_its_audit_confirms(place):
     assert "false" not in shown.stdout
     latest = place.folder / "releases" / "breast_cancer" / "latest"
     assert json.loads((latest / "release.json").read_text())["records"] == 569
-    assert list((place.folder / "workspace").iterdir()) == []
+    assert [path.name for path in (place.folder / "workspace").iterdir()] == [".kept"]
 
 
 def test_the_server_asks_for_the_password(place):

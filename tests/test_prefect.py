@@ -71,6 +71,7 @@ def run_in_prefect(prefect_engine, tmp_path_factory):
     )
     asked = settings(folder, salted(table))
     asked["columns"]["drop"] = ["note"]
+    asked["repeats"] = {"check": "off", "keep": True}
     asked["fragmentation"]["fragments"] = 2
     return folder, asked, release(parse_config(asked))
 

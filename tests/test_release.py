@@ -201,7 +201,7 @@ def test_a_crash_while_publishing_leaves_the_old_state(tmp_path, small_table, mo
     def crash(_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(publish, "_flush", crash)
+    monkeypatch.setattr(publish, "flush", crash)
     with pytest.raises(StepError, match=r"publish the release: failed \(No space left on device\)"):
         publish_plainly(asked)
     assert published(tmp_path) == before

@@ -52,6 +52,7 @@ def settings_of(home, key):
         "output": {"directory": str(home / "releases"), "name": "people"},
         "run": {"workspace": str(home / "workspace"), "engine": "plain", "keep_workspace": True},
         "signing": {"private_key": str(key)},
+        "repeats": {"check": "off"},
     }
 
 
