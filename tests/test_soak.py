@@ -50,16 +50,13 @@ def test_what_is_left_what_is_missing_and_a_worker_that_grows_are_found(tmp_path
 
 
 def test_a_published_folder_that_does_not_hold_is_found(tmp_path):
-    released = tmp_path / "releases" / "lane0" / "20260101T000000Z"
     write_demo(tmp_path)
-    asked = read_config(tmp_path / "release.toml", ["run.engine=plain"])
-    released.parent.mkdir(parents=True)
-    release.fn(asked).rename(released)
-    (released.parent.parent / "breast_cancer").rename(tmp_path / "others")
+    released = release.fn(read_config(tmp_path / "release.toml", ["run.engine=plain", "output.name=lane0"]))
     finished = Finished(tmp_path)
     finished.ended["released"] = ["a"]
     assert soak.faults(finished) == []
     with (released / "fragment_1.csv").open("a") as file:
         file.write("1\n")
-    (fault,) = soak.faults(finished)
-    assert fault.endswith("does not hold")
+    unsound, changed = soak.faults(finished)
+    assert unsound.endswith("does not hold")
+    assert changed.endswith("is changed")
