@@ -5,16 +5,13 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter, validators
 
-from tasks.errors import ConfigurationError, StepError, UnjoinError
+from tasks.errors import ConfigurationError, UnjoinError
 from tasks.version import __version__
-
-R = TypeVar("R")
 
 Engine = Literal["prefect", "plain"]
 Log = Literal["text", "json"]
@@ -297,6 +294,7 @@ def experiments(
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")  # points_shown tells instead
     from flows.evaluate import experiments as flow  # noqa: PLC0415
     from flows.evaluate_terminal import points_shown, print_overviews, print_place  # noqa: PLC0415
+    from flows.in_prefect import run_in_prefect  # noqa: PLC0415
     from tasks.experiments.datasets import DATASETS, known_names  # noqa: PLC0415
     from tasks.experiments.points import QUICK_DATA, QUICK_SEEDS, SEEDS  # noqa: PLC0415
 
@@ -306,7 +304,7 @@ def experiments(
         if engine == "plain":
             overviews = flow.fn(names, number, out, files, quick=quick)
         else:
-            overviews = _run_in_prefect(lambda: flow(names, number, out, files, quick=quick))
+            overviews = run_in_prefect(flow, names, number, out, files, quick=quick)
     print_overviews(overviews)
     print_place(out)
 
@@ -462,6 +460,7 @@ def _release(config_path: Path, overrides: list[str], log: Log = "text") -> None
     os.environ.setdefault(
         "PREFECT_INTERNAL_LOGGING_LEVEL", "CRITICAL"
     )  # a lost server is told once, at the end
+    from flows.in_prefect import run_in_prefect  # noqa: PLC0415
     from flows.release import release as flow  # noqa: PLC0415
     from flows.terminal import (  # noqa: PLC0415
         print_release,
@@ -473,20 +472,8 @@ def _release(config_path: Path, overrides: list[str], log: Log = "text") -> None
 
     earlier = published_versions(config.output.directory / config.output.name)
     with steps_logged() if log == "json" else progress_shown():
-        folder = flow.fn(config) if config.run.engine == "plain" else _run_in_prefect(lambda: flow(config))
+        folder = flow.fn(config) if config.run.engine == "plain" else run_in_prefect(flow, config)
     if folder.name in earlier:
         print_unchanged(folder)
     else:
         print_release(folder)
-
-
-def _run_in_prefect(flow: Callable[[], R]) -> R:
-    """Run a flow under Prefect; what goes wrong in Prefect itself is told in one line."""
-    try:
-        return flow()
-    except UnjoinError:
-        raise
-    except Exception as error:
-        raise StepError(
-            f"Prefect failed ({type(error).__name__}): see that its server answers, or add --engine plain"
-        ) from error

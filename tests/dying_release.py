@@ -53,12 +53,12 @@ def within(step):
 
 
 def publishing(call):
-    """Die before a call of the step that publishes, named and numbered: "rename", "_flush:3"."""
+    """Die before a call of the step that publishes, named and numbered: "rename", "flush:3"."""
     name, _, number = call.partition(":")
 
     def hear(event):
         if event.step == "publish the release" and event.kind == "started":
-            die_before(publish if name.startswith("_") else Path, name, int(number or 1))
+            die_before(publish if hasattr(publish, name) else Path, name, int(number or 1))
 
     return hear
 

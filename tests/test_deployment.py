@@ -229,6 +229,14 @@ def processes_of(release):
                 continue
 
 
+def worker_log(place):
+    return (place.outside / "worker.log").read_text(encoding="utf-8")
+
+
+def times_finished(place, step):
+    return worker_log(place).count(f'step="{step}" outcome=finished')
+
+
 def test_no_value_of_the_data_is_in_database_logs_artifacts_or_alerts(place):
     published = triggered(place, canaries(place, "published"))
     assert "Completed" in published.stdout
@@ -247,13 +255,17 @@ def test_no_value_of_the_data_is_in_database_logs_artifacts_or_alerts(place):
     assert not list((place.folder / "releases").glob("gate/2*"))
     refused = triggered(place, canaries(place, "input", columns={"types": {"city": "numeric"}}))
     assert "Failed" in refused.stdout
+    cut = times_finished(place, "cut the features into fragments")
     shown = triggered(place, canaries(place, "killed"), watch=False)
     run = re.search(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", shown.stdout).group()
-    wait_for(lambda: any(processes_of(run)), "the run starts")
-    wait_for(lambda: list((place.folder / "workspace").glob("killed-*/store.duckdb")), "the run has read")
+    wait_for(lambda: times_finished(place, "cut the features into fragments") > cut, "the run has cut")
     for process in processes_of(run):
         os.kill(process, 9)
     wait_for(lambda: any("killed" in text for text in place.alerts), "the alert of the killed run")
+    gone_on = triggered(place, canaries(place, "killed"))
+    assert "Completed" in gone_on.stdout
+    assert "this one keeps" in worker_log(place)
+    assert audit(place.folder / "releases" / "killed" / "latest").success
     assert any("gate failed its gate" in text and "asked" in text for text in place.alerts)
     kept = everything(place) + "".join(place.alerts).encode()
     assert b"release published" in kept

@@ -1,6 +1,7 @@
 """A run that died: the next one goes on from its last step, writes the same bytes, and leaves nothing."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections import defaultdict
@@ -15,6 +16,7 @@ from flows.release import STEPS
 from tasks import events
 from tasks.config import Config
 from tasks.events import listening
+from tasks.register import history
 from tasks.resuming.bases import (
     ANONYMIZE,
     ARRANGE,
@@ -212,6 +214,61 @@ def test_the_gate_is_run_again_whatever_was_finished(tmp_path, asked, killed, st
     assert audit(folder).success
     assert list((tmp_path / "workspace").iterdir()) == []
     assert not list(folder.parent.glob(".*"))
+
+
+FLAGGED = {"check": "flag", "keep": True}
+
+
+@pytest.fixture(scope="module")
+def published_before(tmp_path_factory):
+    """Return a folder with a release of the table without one of its columns; it is made once."""
+    folder = tmp_path_factory.mktemp("before")
+
+    def before(table):
+        if not (folder / "releases").exists():
+            publish_plainly(asked_of(folder, table, repeats=FLAGGED, columns={"drop": ["visits"]}))
+        return folder
+
+    return before
+
+
+@pytest.mark.parametrize(
+    "death",
+    [
+        ("after", "check the written files"),
+        ("after", "attack the written files"),
+        ("after", LEARN),
+        ("after", "write the report"),
+        ("after", "sign the release"),
+        ("within", "keep for later versions"),
+        ("after", "keep for later versions"),
+        ("publishing", "rename"),
+        ("publishing", "register"),
+        ("publishing", "replace:2"),
+        ("within", "publish the release"),
+    ],
+)
+def test_a_kill_near_the_end_leaves_the_old_state_or_the_new_one_and_the_next_run_recovers(
+    tmp_path, small_table, killed, published_before, death
+):
+    shutil.copytree(published_before(small_table), tmp_path, symlinks=True, dirs_exist_ok=True)
+    (earlier,) = (tmp_path / "releases" / "people").glob("2*")
+    place = earlier.parent
+    asked = asked_of(tmp_path, small_table, repeats=FLAGGED)
+    killed(*death, asked)
+    died_with = {path.name for path in place.glob("2*")}
+    assert all(audit(place / version).success for version in died_with)
+    assert (place / "latest").resolve().name in died_with
+    newer = publish_plainly(asked)
+    assert {path.name for path in place.glob("2*")} == died_with | {newer.name}
+    assert len(died_with | {newer.name}) == 2
+    assert (place / "latest").resolve() == newer.resolve()
+    assert audit(newer).success
+    assert [version.state for version in history(place)] == ["as registered"] * 2
+    assert not list(place.glob(".*"))
+    assert [path.name for path in (tmp_path / "workspace").iterdir()] == [".kept"]
+    kept = (tmp_path / "workspace" / ".kept" / "people").iterdir()
+    assert {path.stem for path in kept} == {"key", earlier.name, newer.name}
 
 
 class StopHere(Exception):  # noqa: N818 - nothing went wrong

@@ -1,0 +1,72 @@
+"""A Prefect server that is lost while releases run: what came of them counts, and is told."""
+
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+from servers import PATIENCE, server
+
+from flows.audit import audit
+
+UNJOIN = Path(sys.executable).with_name("unjoin")
+CONFIG = """
+[input]
+path = "table.csv"
+[columns]
+class = "group"
+features = "rest"
+identifiers = ["patient"]
+[privacy]
+k = 10
+[evaluation]
+attacks = 0
+[output]
+name = "people"
+"""
+
+
+def started(*changes, folder, environment):
+    settings = [f"--set={change}" for change in changes]
+    return subprocess.Popen(
+        [str(UNJOIN), "release", "release.toml", *settings],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def until(process, step):
+    """Read what a release tells until a step is done."""
+    for line in process.stderr:
+        if line.startswith("done") and step in line:
+            return
+    raise AssertionError(f"{step} was not done")
+
+
+def test_a_release_is_published_and_a_failed_gate_told_though_the_server_is_lost(tmp_path, small_table):
+    small_table.to_csv(tmp_path / "table.csv", index=False)
+    (tmp_path / "release.toml").write_text(CONFIG)
+    with ExitStack() as lost:
+        environment = lost.enter_context(server(tmp_path / "prefect"))
+        how = {"folder": tmp_path, "environment": environment | {"PREFECT_CLIENT_MAX_RETRIES": "1"}}
+        published = started(**how)
+        failed = started("output.name=unsafe", 'privacy.enforcement="none"', **how)
+        until(published, "measure the release")
+        until(failed, "measure the release")
+    _, told = published.communicate(timeout=PATIENCE)
+    assert published.returncode == 0, told
+    assert "note    Prefect's server was lost" in told
+    latest = tmp_path / "releases" / "people" / "latest"
+    assert audit(latest).success
+    _, told = failed.communicate(timeout=PATIENCE)
+    assert failed.returncode == 1, told
+    assert "note    Prefect's server was lost" in told
+    assert "at least 10 in every join, found" in told
+    assert not (tmp_path / "releases" / "unsafe").exists()
+    again = started("run.engine=plain", folder=tmp_path, environment=environment)
+    shown, _ = again.communicate(timeout=PATIENCE)
+    assert again.returncode == 0
+    assert shown.startswith(f"unchanged since {latest.resolve().name}")
