@@ -116,6 +116,11 @@ def test_the_page_leads_to_a_release_that_its_audit_confirms(place):
     assert [path.name for path in (place.folder / "workspace").iterdir()] == [".kept"]
 
 
+def test_a_person_sees_the_promises_the_fragments_the_measures_and_a_link_to_the_report(place):
+    shown = json.loads(place.run("prefect artifact ls --limit 100 --output json").stdout)
+    assert {"progress", "promises", "fragments", "measures", "report"} <= {each["key"] for each in shown}
+
+
 def test_the_server_asks_for_the_password(place):
     shown = place.run("PREFECT_API_AUTH_STRING= prefect work-pool ls", check=False)
     assert shown.returncode != 0

@@ -119,7 +119,7 @@ def _show_release(folder: Path) -> None:
     ]
     _show_table("fragments", fragments, f"Fragments of {manifest['records']} records")
     _show_table("measures", _measures(manifest), "What the release costs")
-    report = folder / REPORT
+    report = folder.resolve() / REPORT
     create_link_artifact(
         report.as_uri(),
         key="report",
