@@ -1,6 +1,8 @@
 """Runs a contender in a process of its own, and reads what it cost."""
 
 import json
+import resource
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -8,11 +10,11 @@ from typing import Any
 CONTENDERS = Path(__file__).with_name("contenders")
 
 
-class Failed(Exception):
+class StoppedError(Exception):
     """A contender that did not come to its end; the message says why, in a few words."""
 
 
-def contend(python: Path, name: str, *arguments: object, limit: float | None = None) -> dict[str, Any]:
+def contend(python: Path, name: str, *arguments: object, limit: int | None = None) -> dict[str, Any]:
     """Run a contender; return what it tells: see `contenders/costs.py`.
 
     Parameters
@@ -24,19 +26,21 @@ def contend(python: Path, name: str, *arguments: object, limit: float | None = N
     arguments
         As that file asks for.
     limit
-        Seconds after which it is stopped.
+        Seconds of CPU after which it is stopped, imports included.
 
     Raises
     ------
-    Failed
+    StoppedError
         If it is stopped, or ends in an error.
     """
     command = [str(python), str(CONTENDERS / f"{name}.py"), *map(str, arguments)]
-    try:
-        ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=limit)
-    except subprocess.TimeoutExpired:
-        raise Failed(f"over {limit:g} s") from None
-    if ended.returncode:
-        raise Failed(ended.stderr.strip().splitlines()[-1])
-    told: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
-    return told
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        if limit is not None:
+            resource.prlimit(process.pid, resource.RLIMIT_CPU, (limit, limit + 1))
+        told, complaints = process.communicate()
+    if process.returncode in {-signal.SIGXCPU, -signal.SIGKILL} and limit is not None:
+        raise StoppedError(f"stopped at {limit} s")
+    if process.returncode:
+        raise StoppedError((complaints.strip().splitlines() or ["no message"])[-1])
+    found: dict[str, Any] = json.loads(told.splitlines()[-1])
+    return found

@@ -19,7 +19,7 @@ class Cost(NamedTuple):
     megabytes
         The most memory while it ran, beyond what was held before it: without imports.
     peak
-        The most memory of the process so far, imports included, in megabytes.
+        The most memory of the process while it ran, imports included, in megabytes.
     """
 
     seconds: float
@@ -28,14 +28,20 @@ class Cost(NamedTuple):
     peak: float
 
 
-def measured(run: Callable[[], T]) -> tuple[T, Cost]:
-    """Do some work; return what came of it, and what it cost."""
-    before = _megabytes("VmRSS")
+def timed(run: Callable[[], T]) -> tuple[T, float, float]:
+    """Do some work; return what came of it, its seconds, and those of all threads' CPU."""
     start, cpu = time.perf_counter(), time.process_time()
     found = run()
-    seconds, used = time.perf_counter() - start, time.process_time() - cpu
+    return found, time.perf_counter() - start, time.process_time() - cpu
+
+
+def measured(run: Callable[[], T]) -> tuple[T, Cost]:
+    """Do some work; return what came of it, and what it cost."""
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak so far is forgotten
+    before = _megabytes("VmRSS")
+    found, seconds, cpu = timed(run)
     peak = _megabytes("VmHWM")
-    return found, Cost(seconds, used, peak - before, peak)
+    return found, Cost(seconds, cpu, peak - before, peak)
 
 
 def tell(cost: Cost, **more: object) -> None:
