@@ -30,7 +30,10 @@ def check_output(bounds: Path, table: Path) -> Output:
         described = connection.execute(f"DESCRIBE FROM read_parquet('{table}')").fetchall()
         features = [name for name, *_ in described if name != "class"]
         extremes = ", ".join(f"max({name}) - min({name}) AS {name}" for name in features)
-        losses = [f"coalesce(avg({name}_upper - {name}_lower) / any_value({name}), 0)" for name in features]
+        losses = [
+            f"coalesce(avg({name}_upper - {name}_lower) / nullif(any_value({name}), 0), 0)"
+            for name in features
+        ]
         records, loss = connection.execute(
             f"SELECT count(*), ({' + '.join(losses)}) / {len(features)} FROM read_parquet('{bounds}'), "
             f"(SELECT {extremes} FROM read_parquet('{table}'))"

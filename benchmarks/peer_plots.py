@@ -31,28 +31,45 @@ STYLES = {
 MEASURES = {"cpu": "seconds of CPU", "megabytes": "MB, imports left out"}
 
 
-def plot(found: Sequence["Row"], series: Mapping[str, Sequence["Point"]], path: Path) -> None:
-    """Draw a row of plots per measure, one against each of rows, columns and k."""
+def plot(found: Sequence["Row"], series: Mapping[str, Sequence["Point"]], limit: int, path: Path) -> None:
+    """Draw a row of plots per measure, one against each of rows, columns and k.
+
+    A tool that was stopped has a cross at the limit, in seconds of CPU.
+    """
     with mpl.rc_context({"font.size": 8, "axes.spines.top": False, "axes.spines.right": False}):
         figure = Figure(figsize=(10, 6), layout="constrained")
         grid = figure.subplots(len(MEASURES), len(series), sharey="row")
         for axes_of, (measure, label) in zip(grid, MEASURES.items(), strict=True):
             for axes, (varied, points) in zip(axes_of, series.items(), strict=True):
-                draw(axes, found, measure, varied, points)
+                rows = [row for point in points for row in found if row[:3] == point]
+                draw(axes, rows, measure, varied)
+                name_axes(axes, varied, points)
             axes_of[0].set_ylabel(label)
+        for axes, varied in zip(grid[0], series, strict=True):
+            stopped = [row for row in found if row.outcome.startswith("stopped")]
+            mark(axes, [row for row in stopped if row[:3] in series[varied]], varied, limit)
         handles, labels = grid[0][0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
         figure.savefig(path, dpi=110)
 
 
-def draw(axes: Axes, found: Sequence["Row"], measure: str, varied: str, points: Sequence["Point"]) -> None:
-    """Draw each tool's line against what is varied; a tool that did not end has no mark there."""
+def draw(axes: Axes, rows: Sequence["Row"], measure: str, varied: str) -> None:
+    """Draw each tool's line against what is varied."""
     for tool, style in STYLES.items():
-        rows = [row for point in points for row in found if row[:3] == point and row.tool == tool]
-        drawn = [(getattr(row, varied), getattr(row, measure)) for row in rows if getattr(row, measure)]
-        if rows:
-            xs, ys = zip(*drawn, strict=True) if drawn else ((), ())
+        ended = [row for row in rows if row.tool == tool and getattr(row, measure)]
+        xs, ys = ([getattr(row, name) for row in ended] for name in (varied, measure))
+        if ended:
             axes.loglog(xs, ys, color=style.colour, marker=style.marker, ls=style.line, ms=4, label=tool)
+
+
+def mark(axes: Axes, stopped: Sequence["Row"], varied: str, limit: int) -> None:
+    """Draw a cross for each tool that was stopped."""
+    for row in stopped:
+        axes.plot(getattr(row, varied), limit, color=STYLES[row.tool].colour, marker="x", ms=6)
+
+
+def name_axes(axes: Axes, varied: str, points: Sequence["Point"]) -> None:
+    """Say what is varied and what is not."""
     fixed = {name: getattr(points[0], name) for name in points[0]._fields if name != varied}
     axes.set_title(", ".join(f"{name} {value:,}" for name, value in fixed.items()))
     axes.set_xlabel(varied)

@@ -70,17 +70,18 @@ def main() -> None:
     out = Path(options.get("out", "peers"))
     out.mkdir(parents=True, exist_ok=True)
     series = QUICK if "quick" in options else FULL
+    limit = int(options.get("limit", LIMIT))
     others = {} if "alone" in options or without_peers() else OTHERS
     found: list[Row] = []
     print(line(Row._fields))
     for point in sorted({point for points in series.values() for point in points}):
-        for row in measure(point, others, int(options.get("limit", LIMIT)), found):
+        for row in measure(point, others, limit, found):
             found.append(row)
             print(line(row), flush=True)
     print_ratios(found)
     with (out / "peers.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([Row._fields, *found])
-    plot(found, series, out / "peers.png")
+    plot(found, series, limit, out / "peers.png")
     print(f"written: {out / 'peers.csv'}, {out / 'peers.png'}")
 
 
@@ -92,13 +93,18 @@ def measure(point: Point, others: dict[str, str], limit: int, before: Sequence[R
         write_table(table, point)
         yield from measure_ours(point, table, folder)
         for tool, contender in others.items():
-            stopped = [row for row in before if row.tool == tool and row.seconds is None]
-            if any(row.rows <= point.rows and row.columns <= point.columns for row in stopped):
+            if was_stopped(tool, point, before):
                 yield Row(*point, tool, "not tried")
             else:
                 yield run_other(
                     Row(*point, tool, "ended"), contender, table, folder / f"{tool}.parquet", limit
                 )
+
+
+def was_stopped(tool: str, point: Point, before: Sequence[Row]) -> bool:
+    """Return whether a tool did not end on a table that was not larger."""
+    stopped = [row for row in before if row.tool == tool and row.seconds is None]
+    return any(row.rows <= point.rows and row.columns <= point.columns for row in stopped)
 
 
 def measure_ours(point: Point, table: Path, folder: Path) -> Iterator[Row]:
