@@ -67,7 +67,7 @@ QUICK = {
 def main() -> None:
     """Measure all points; print and write the table, and draw the plots."""
     options = dict(text.lstrip("-").partition("=")[::2] for text in sys.argv[1:])
-    out = Path(options.get("out", "peers"))
+    out = Path(options.get("out", "peer-figures"))
     out.mkdir(parents=True, exist_ok=True)
     series = QUICK if "quick" in options else FULL
     limit = int(options.get("limit", LIMIT))
