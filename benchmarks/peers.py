@@ -102,9 +102,11 @@ def measure(point: Point, others: dict[str, str], limit: int, before: Sequence[R
 
 
 def was_stopped(tool: str, point: Point, before: Sequence[Row]) -> bool:
-    """Return whether a tool did not end on a table that was not larger."""
+    """Return whether a tool did not end on a table that was not larger, with a k that was not smaller."""
     stopped = [row for row in before if row.tool == tool and row.seconds is None]
-    return any(row.rows <= point.rows and row.columns <= point.columns for row in stopped)
+    return any(
+        row.rows <= point.rows and row.columns <= point.columns and row.k >= point.k for row in stopped
+    )
 
 
 def measure_ours(point: Point, table: Path, folder: Path) -> Iterator[Row]:

@@ -78,6 +78,7 @@ def test_a_tool_that_was_stopped_is_not_tried_on_larger_tables():
     stopped = Row(1_000, 40, 40, "anonypy", "stopped at 60 s")
     assert was_stopped("anonypy", Point(1_000, 134, 5), [stopped])
     assert not was_stopped("anonypy", Point(5_000, 10, 40), [stopped])
+    assert not was_stopped("anonypy", Point(5_000, 40, 200), [stopped])
     assert not was_stopped("anjana", Point(5_000, 40, 40), [stopped])
     assert not was_stopped("anonypy", Point(5_000, 40, 40), [stopped._replace(seconds=1.0)])
 
