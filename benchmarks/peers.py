@@ -3,8 +3,9 @@
 python benchmarks/peers.py [--quick] [--alone] [--limit=300] [--out=FOLDER]
 
 Each measurement has a process of its own; what is timed is said in contenders/contend.py. Other tools run
-once, and are stopped after a limit in seconds of CPU; one that was stopped is not tried on larger tables. A
-table is printed, and written with plots into a folder.
+once, and are stopped after a limit in seconds of CPU; one that was stopped is not tried where there is no
+less to do: as many rows and columns or more, and the same k or a smaller one. A table is printed, and written
+with plots into a folder.
 """
 
 import csv
