@@ -8,6 +8,8 @@ from typing import Any
 import duckdb
 import numpy.typing as npt
 
+from tasks.memory import duckdb_limit
+
 STORE = "store.duckdb"
 
 
@@ -23,7 +25,11 @@ def open_store(store: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the store for one step; what does not fit in memory spills beside it."""
     connection = duckdb.connect(
         store,
-        config={"temp_directory": str(store.parent / "spill"), "autoinstall_known_extensions": "false"},
+        config={
+            "temp_directory": str(store.parent / "spill"),
+            "autoinstall_known_extensions": "false",
+            **duckdb_limit(),
+        },
     )
     try:
         store.chmod(0o600)
