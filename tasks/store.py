@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy.typing as npt
 
-from tasks.memory import duckdb_limit
-
 STORE = "store.duckdb"
+
+_gigabytes: ContextVar[float | None] = ContextVar("gigabytes of each DuckDB", default=None)
 
 
 def create_workspace(folder: Path) -> Path:
@@ -21,6 +22,22 @@ def create_workspace(folder: Path) -> Path:
 
 
 @contextmanager
+def limited_memory(gigabytes: float) -> Iterator[None]:
+    """Let every DuckDB that is opened within take so much memory, and no more."""
+    token = _gigabytes.set(gigabytes)
+    try:
+        yield
+    finally:
+        _gigabytes.reset(token)
+
+
+def memory_limit() -> dict[str, str | bool | int | float | list[str]]:
+    """Return the setting with which DuckDB keeps to its limit; none where there is no limit."""
+    gigabytes = _gigabytes.get()
+    return {} if gigabytes is None else {"memory_limit": f"{gigabytes:.3f}GB"}
+
+
+@contextmanager
 def open_store(store: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the store for one step; what does not fit in memory spills beside it."""
     connection = duckdb.connect(
@@ -28,7 +45,7 @@ def open_store(store: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         config={
             "temp_directory": str(store.parent / "spill"),
             "autoinstall_known_extensions": "false",
-            **duckdb_limit(),
+            **memory_limit(),
         },
     )
     try:
