@@ -4,7 +4,9 @@ Without l or t there is one segment, and its chunks are the fragments (paper, se
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 import duckdb
@@ -32,6 +34,8 @@ from tasks.tables import (
 )
 
 Codes = npt.NDArray[np.int32]
+
+_large = Lock()  # held for what may fill the memory; all cores share it anyway
 
 CELLS = 5_000_000  # of the table, in a batch of chunks: seconds of work, much more than a task costs
 
@@ -117,7 +121,8 @@ def batches(sizes: Sequence[int], widths: Sequence[int], cells: int = CELLS) -> 
 def anonymize_chunks(store: Path, batch: Batch, config: Config) -> Path:
     """Anonymize some chunks; return the name of the private file beside the store with their classes."""
     name, piece = Path(f"{batch.name}.npz"), batch.piece
-    chunked = _chunks(store, batch, config) if piece is None else _piece(store, batch, piece, config)
+    with _large if batch.first == batch.last else nullcontext():
+        chunked = _chunks(store, batch, config) if piece is None else _piece(store, batch, piece, config)
     _write(store.parent / name, chunked)
     return name
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from threading import Lock
 
 import duckdb
 import numpy as np
@@ -20,8 +19,6 @@ from tasks.store import literal, quoted
 from tasks.tables import side_by_side
 
 Ints = npt.NDArray[np.int64]
-
-_in_memory = Lock()  # one piece at a time, by whichever thread: all cores share it
 
 
 def pieces_of(
@@ -52,8 +49,7 @@ def divide_written(
     connection: duckdb.DuckDBPyConnection, config: Config, path: Path, domains: Sequence[Domain], piece: Piece
 ) -> tuple[Ints, Partition]:
     """Return the numbers of the records of a piece that was written, and their equivalence classes."""
-    with _in_memory:
-        return _divide(connection, config, f"FROM read_parquet({literal(str(path))})", domains, piece)
+    return _divide(connection, config, f"FROM read_parquet({literal(str(path))})", domains, piece)
 
 
 def divide_stored(
