@@ -10,17 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from pydantic import TypeAdapter
 from test_compiled_mondrian import mixed_table
 from test_release import publish_plainly
 from test_release import settings as release_settings
 
 from tasks import load
+from tasks.chunks import Batch
 from tasks.partitions import widths
 from tasks.partitions.mondrian import partition
 from tasks.partitions.requirements import KAnonymity
 from tasks.pieces import divide_pieces, first_cuts
 from tasks.pieces.divide_pieces import divide_stored
-from tasks.pieces.first_cuts import cut_into_pieces
+from tasks.pieces.first_cuts import Piece, cut_into_pieces
 from tasks.read_config import parse_config
 from tasks.store import write_table
 
@@ -109,3 +111,10 @@ def test_a_release_in_pieces_is_the_same_to_the_last_byte(tmp_path, small_table,
         assert one == other
     one, other = (json.loads((folder / "release.json").read_text("utf-8")) for folder in releases)
     assert one["measures"] == other["measures"]
+
+
+def test_a_run_that_goes_on_finds_the_pieces_again():
+    planned = [Batch(1, 0, 0), Batch(2, 0, 0, Piece(7, (0, 2), (3, 4)), 1)]
+    kept = TypeAdapter(list[Batch])
+    assert kept.validate_json(kept.dump_json(planned)) == planned
+    assert [batch.name for batch in planned] == ["chunks_1_0", "chunks_2_0_1"]
