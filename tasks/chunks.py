@@ -3,9 +3,10 @@
 Without l or t there is one segment, and its chunks are the fragments (paper, section 3.2, step 2).
 """
 
-import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 import duckdb
@@ -14,16 +15,27 @@ import numpy.typing as npt
 
 from tasks.config import Config
 from tasks.domain import Domain
+from tasks.durable import flush
 from tasks.partitions.anonymize import divide
 from tasks.partitions.one_segment import Part
-from tasks.partitions.partition import Partition
+from tasks.partitions.partition import Partition, joined
 from tasks.partitions.protection import Protection, read_protection
 from tasks.persons.stored import read_persons
+from tasks.pieces.divide_pieces import divide_written, pieces_of, write_piece
+from tasks.pieces.first_cuts import Piece
 from tasks.steps import step
 from tasks.store import open_store, quoted
-from tasks.tables import read_domains, read_fragments, read_sensitive, read_sensitive_domains
+from tasks.tables import (
+    read_class_domain,
+    read_fragment_domains,
+    read_sensitive,
+    read_sensitive_domains,
+    side_by_side,
+)
 
 Codes = npt.NDArray[np.int32]
+
+_large = Lock()  # held for what may fill the memory; all cores share it anyway
 
 CELLS = 5_000_000  # of the table, in a batch of chunks: seconds of work, much more than a task costs
 
@@ -37,11 +49,20 @@ class Batch(NamedTuple):
         Its number, from 1.
     first, last
         The segments.
+    piece, part
+        What of the only chunk it is, and its number from 1, where that does not fit in memory.
     """
 
     fragment: int
     first: int
     last: int
+    piece: Piece | None = None
+    part: int = 0
+
+    @property
+    def name(self) -> str:
+        """Of its private files beside the store, before the dot."""
+        return f"chunks_{self.fragment}_{self.first}" + (f"_{self.part}" if self.part else "")
 
 
 class Chunked(NamedTuple):
@@ -57,6 +78,21 @@ class Chunked(NamedTuple):
 
     records: npt.NDArray[np.int64]
     partition: Partition
+
+
+def in_pieces(
+    store: Path, connection: duckdb.DuckDBPyConnection, planned: Sequence[Batch], config: Config
+) -> list[Batch]:
+    """Return batches that fit in memory: of a fragment that does not, its pieces, each written as Parquet."""
+    domains, fitting = read_fragment_domains(connection), []
+    for batch in planned:
+        own = domains[batch.fragment - 1]
+        pieces = pieces_of(connection, config, own)
+        cut = [batch._replace(piece=piece, part=part) for part, piece in enumerate(pieces, 1)]
+        for part, piece in zip(cut, pieces, strict=True):
+            write_piece(connection, store.parent / f"{part.name}.parquet", own, piece)
+        fitting += cut or [batch]
+    return fitting
 
 
 def batches(sizes: Sequence[int], widths: Sequence[int], cells: int = CELLS) -> list[Batch]:
@@ -84,10 +120,24 @@ def batches(sizes: Sequence[int], widths: Sequence[int], cells: int = CELLS) -> 
 @step("anonymize the chunks")
 def anonymize_chunks(store: Path, batch: Batch, config: Config) -> Path:
     """Anonymize some chunks; return the name of the private file beside the store with their classes."""
+    name, piece = Path(f"{batch.name}.npz"), batch.piece
+    with _large if batch.first == batch.last else nullcontext():
+        chunked = _chunks(store, batch, config) if piece is None else _piece(store, batch, piece, config)
+    _write(store.parent / name, chunked)
+    return name
+
+
+def _piece(store: Path, batch: Batch, piece: Piece, config: Config) -> Chunked:
     with open_store(store) as connection:
-        features, class_domain = read_domains(connection)
-        chosen = set(read_fragments(connection)[batch.fragment - 1])
-        domains = [domain for domain in features if domain.name in chosen]
+        domains = read_fragment_domains(connection)[batch.fragment - 1]
+        written = store.parent / f"{batch.name}.parquet"
+        return Chunked(*divide_written(connection, config, written, domains, piece))
+
+
+def _chunks(store: Path, batch: Batch, config: Config) -> Chunked:
+    with open_store(store) as connection:
+        domains = read_fragment_domains(connection)[batch.fragment - 1]
+        class_domain = read_class_domain(connection)
         beside = set(read_sensitive(connection)[batch.fragment - 1])
         sensitive = [domain for domain in read_sensitive_domains(connection) if domain.name in beside]
         protection, places = read_protection(connection, config, [class_domain, *sensitive])
@@ -95,18 +145,19 @@ def anonymize_chunks(store: Path, batch: Batch, config: Config) -> Path:
         segments, records, codes = _rows(connection, batch, domains)
     ends = np.flatnonzero(np.diff(segments, append=-1)) + 1
     chunks = [slice(start, end) for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)]
-    parts = [
-        _divided(
-            Part(codes[rows], domains, places[records[rows]], protection.wanted),
-            None if persons is None else persons[records[rows]],
-            protection,
-            config,
+    parts = (
+        (
+            rows,
+            _divided(
+                Part(codes[rows], domains, places[records[rows]], protection.wanted),
+                None if persons is None else persons[records[rows]],
+                protection,
+                config,
+            ),
         )
         for rows in chunks
-    ]
-    name = Path(f"chunks_{batch.fragment}_{batch.first}.npz")
-    _write(store.parent / name, Chunked(records, _joined(parts)))
-    return name
+    )
+    return Chunked(records, joined(len(records), parts))
 
 
 def _rows(
@@ -114,13 +165,13 @@ def _rows(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Codes]:
     """Return the segment, the record number and the codes of the rows of a batch, segment after segment."""
     columns = ", ".join(f"codes.{quoted(domain.name)} AS f{place}" for place, domain in enumerate(domains))
+    order = "ORDER BY segments.segment, segments.rowid" if batch.first < batch.last else ""
     rows = connection.execute(f"""
         SELECT segments.segment AS segment, segments.rowid AS record, {columns}
         FROM codes POSITIONAL JOIN segments
-        WHERE segments.segment BETWEEN {batch.first} AND {batch.last}
-        ORDER BY segments.segment, segments.rowid
+        WHERE segments.segment BETWEEN {batch.first} AND {batch.last} {order}
     """).fetchnumpy()
-    codes = np.column_stack([rows[f"f{place}"] for place in range(len(domains))])
+    codes = side_by_side(rows, len(domains))
     return np.asarray(rows["segment"]), np.asarray(rows["record"]), codes
 
 
@@ -143,23 +194,13 @@ def _within(partition: Partition, codes: Codes) -> Partition:
     )
 
 
-def _joined(parts: Sequence[Partition]) -> Partition:
-    """Return the partitions of parts of a table as one, their classes numbered part after part."""
-    classes = np.cumsum([0, *(len(part.lower) for part in parts)])
-    labels = [part.labels + first for part, first in zip(parts, classes[:-1].tolist(), strict=True)]
-    return Partition(
-        np.concatenate(labels),
-        np.concatenate([part.lower for part in parts]),
-        np.concatenate([part.upper for part in parts]),
-    )
-
-
 def _write(path: Path, chunked: Chunked) -> None:
-    path.touch(mode=0o600)
-    with path.open("wb") as file:
+    made = path.with_suffix(".made")
+    made.touch(mode=0o600)
+    with made.open("wb") as file:
         np.savez(file, records=chunked.records, **chunked.partition._asdict())
-        file.flush()
-        os.fsync(file.fileno())  # the store will say that this is done
+    flush(made)  # the store will say that this is done
+    made.replace(path)
 
 
 def _read(path: Path) -> Chunked:
@@ -167,10 +208,6 @@ def _read(path: Path) -> Chunked:
         return Chunked(arrays["records"], Partition(arrays["labels"], arrays["lower"], arrays["upper"]))
 
 
-def fragment_partition(paths: Sequence[Path]) -> Partition:
-    """Return a fragment's partition from the files of all its chunks."""
-    chunks = [_read(path) for path in paths]
-    joined = _joined([chunk.partition for chunk in chunks])
-    labels = np.empty_like(joined.labels)
-    labels[np.concatenate([chunk.records for chunk in chunks])] = joined.labels
-    return joined._replace(labels=labels)
+def fragment_partition(paths: Sequence[Path], records: int) -> Partition:
+    """Return a fragment's partition from the files of all its chunks, which are read one by one."""
+    return joined(records, map(_read, paths))

@@ -202,6 +202,11 @@ class RunSettings(Section):
     retention_days: int | None = Field(
         default=None, ge=0, description="Days after which a later run removes a private store that was kept"
     )
+    memory: float | None = Field(
+        default=None,
+        ge=0.5,
+        description="Gigabytes that the run may take; three quarters of the machine's if unset",
+    )
     engine: Engine = Field(default="prefect", description="Record every step in Prefect, or run plainly")
     workspace: Place = Field(default=Path("workspace"), description="Holds the private stores")
 

@@ -22,6 +22,7 @@ from tasks.loading.kinds import columns_held
 from tasks.loading.read_raw import read_raw
 from tasks.loading.remarks import remarks_of, tell_remarks
 from tasks.loading.roles import Column, columns_of_release
+from tasks.memory import cells_at_once
 from tasks.reading.read_input import column_labels, column_names, recognised
 from tasks.steps import step
 from tasks.store import open_store, quoted, write_table
@@ -161,8 +162,9 @@ def _write_codes(
 
     Hierarchies that are made, not read, are added to the others.
     """
+    loaded: list[Loaded] = []
+    parts: list[list[str]] = []
     codes: dict[str, npt.NDArray[np.int32]] = {}
-    loaded = []
     for column, held in readable:
         stored = as_stored(quoted(column.name), held.kind, held.scale)
         values = connection.execute(f"SELECT {stored} AS value FROM source").fetchnumpy()["value"]
@@ -175,8 +177,25 @@ def _write_codes(
                     domain, codes[column.name], taxonomies[column.name]
                 )
         loaded.append(Loaded(column, held, domain))
-    write_table(connection, "codes", dict(codes))
+        if len(codes) * len(values) > cells_at_once(config.run) or len(loaded) == len(readable):
+            write_table(connection, f"codes_{len(parts)}", dict(codes))
+            parts.append(list(codes))
+            codes.clear()
+    _join_codes(connection, parts)
     return loaded
+
+
+def _join_codes(connection: duckdb.DuckDBPyConnection, parts: Sequence[Sequence[str]]) -> None:
+    """Make the table `codes` of the tables that hold some of its columns each, if there is more than one."""
+    connection.execute("DROP TABLE IF EXISTS codes")
+    if len(parts) == 1:
+        connection.execute("ALTER TABLE codes_0 RENAME TO codes")
+        return
+    tables = [f"codes_{place}" for place in range(len(parts))]
+    joined = " POSITIONAL JOIN ".join(tables)
+    connection.execute(f"CREATE TABLE codes AS SELECT * FROM {joined}")
+    for table in tables:
+        connection.execute(f"DROP TABLE {table}")
 
 
 def _make_hierarchy(

@@ -1,17 +1,22 @@
 """Steps: what the release costs and what it leaves, as one table of measures."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import duckdb
 import numpy as np
 
 from tasks.config import Config
+from tasks.domain import Domain
 from tasks.measures import discernibility
 from tasks.partitions.anonymize import divide, feature_loss, generalise
+from tasks.partitions.partition import Partition
 from tasks.partitions.protection import read_protection
 from tasks.persons.stored import read_persons
+from tasks.pieces.divide_pieces import divide_stored, pieces_of
 from tasks.steps import step
 from tasks.store import open_store, write_table
-from tasks.tables import read_codes, read_domains, read_sensitive_domains, write_feature_loss
+from tasks.tables import read_codes, read_columns, read_domains, read_sensitive_domains, write_feature_loss
 
 
 @step("measure the unfragmented baseline")
@@ -19,18 +24,26 @@ def measure_baseline(store: Path, config: Config) -> int:
     """Anonymize all features as one fragment and store its loss; return its equivalence classes."""
     with open_store(store) as connection:
         domains, class_domain = read_domains(connection)
-        protected = [class_domain, *read_sensitive_domains(connection)]
-        protection, places = read_protection(connection, config, protected)
-        codes = read_codes(connection, domains)
-        persons = read_persons(connection, config)
-        partition = divide(
-            codes, domains, places, protection.wanted, config.anonymization, config.run.seed, persons
-        )
-        classes = read_codes(connection, [class_domain])[:, 0]
+        partition = _undivided(connection, config, domains, class_domain)
+        columns, classes = read_columns(connection, domains), read_codes(connection, [class_domain])[:, 0]
         bounds = config.anonymization.bounds
-        whole = generalise(codes, domains, classes, class_domain.size, partition, bounds)
+        whole = generalise(columns, domains, classes, class_domain.size, partition, bounds)
         write_feature_loss(connection, "unfragmented", feature_loss([whole]))
     return len(whole.counts)
+
+
+def _undivided(
+    connection: duckdb.DuckDBPyConnection, config: Config, domains: Sequence[Domain], class_domain: Domain
+) -> Partition:
+    """Return the equivalence classes of the table as one fragment."""
+    protected = [class_domain, *read_sensitive_domains(connection)]
+    protection, places = read_protection(connection, config, protected)
+    pieces = pieces_of(connection, config, domains)
+    if pieces:
+        return divide_stored(connection, config, domains, pieces)
+    codes, persons = read_codes(connection, domains), read_persons(connection, config)
+    settings, seed = config.anonymization, config.run.seed
+    return divide(codes, domains, places, protection.wanted, settings, seed, persons)
 
 
 @step("measure the release")

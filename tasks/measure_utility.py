@@ -19,6 +19,7 @@ from tasks.tables import (
     read_class_counts,
     read_class_domain,
     read_codes,
+    read_columns,
     read_domains,
     read_fragments,
     read_matrix,
@@ -68,9 +69,9 @@ def _measure(
         zip(fragments, _published_counts(connection, config), strict=True), 1
     ):
         regions = read_regions(connection, number, domains)
-        codes = read_codes(connection, domains)
         values = [
-            binned(codes[:, place], domain, config.fragmentation.bins) for place, domain in enumerate(domains)
+            binned(codes, domain, config.fragmentation.bins)
+            for codes, domain in zip(read_columns(connection, domains), domains, strict=True)
         ]
         yield _Fragment(
             [kept_of_feature(*of, counts) for of in zip(regions, values, strict=True)],

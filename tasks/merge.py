@@ -7,18 +7,14 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
-import duckdb
-
 from tasks.chunks import Batch, fragment_partition
 from tasks.config import Config
-from tasks.domain import Domain
 from tasks.events import counted, progress
-from tasks.partitions.anonymize import Anonymized, generalise
-from tasks.partitions.partition import Partition
+from tasks.partitions.anonymize import generalise
 from tasks.released import write_released
 from tasks.steps import step
 from tasks.store import open_store
-from tasks.tables import read_codes, read_domains, read_fragments
+from tasks.tables import read_class_domain, read_codes, read_columns, read_fragment_domains
 
 
 @step("merge the chunks of each fragment")
@@ -29,25 +25,14 @@ def merge_chunks(store: Path, chunks: Sequence[Path], batches: Sequence[Batch], 
     """
     of_fragments = groupby(zip(batches, chunks, strict=True), key=lambda pair: pair[0].fragment)
     with open_store(store) as connection:
-        domains, class_domain = read_domains(connection)
+        class_domain = read_class_domain(connection)
+        classes = read_codes(connection, [class_domain])[:, 0]
         fragments = []
-        for features, (_, pairs) in zip(read_fragments(connection), of_fragments, strict=True):
-            chosen = [domain for domain in domains if domain.name in set(features)]
-            partition = fragment_partition([store.parent / name for _, name in pairs])
-            fragments.append(_generalised(connection, chosen, class_domain, partition, config))
+        for domains, (_, pairs) in zip(read_fragment_domains(connection), of_fragments, strict=True):
+            partition = fragment_partition([store.parent / name for _, name in pairs], len(classes))
+            columns, bounds = read_columns(connection, domains), config.anonymization.bounds
+            fragments.append(generalise(columns, domains, classes, class_domain.size, partition, bounds))
             progress(len(fragments) / config.fragments)
         write_released(connection, fragments, class_domain)
     counted(equivalence_classes=sum(len(fragment.counts) for fragment in fragments))
     return [len(fragment.counts) for fragment in fragments]
-
-
-def _generalised(
-    connection: duckdb.DuckDBPyConnection,
-    domains: Sequence[Domain],
-    class_domain: Domain,
-    partition: Partition,
-    config: Config,
-) -> Anonymized:
-    codes = read_codes(connection, domains)
-    classes = read_codes(connection, [class_domain])[:, 0]
-    return generalise(codes, domains, classes, class_domain.size, partition, config.anonymization.bounds)

@@ -15,7 +15,7 @@ from tasks.config import Config
 from tasks.information.groups import CELLS_PER_GROUP, Bins, Group, Matrix, pack
 from tasks.steps import step
 from tasks.store import open_store
-from tasks.tables import read_domains, read_sensitive_domains, write_matrix
+from tasks.tables import read_columns, read_domains, read_sensitive_domains, write_matrix
 from tasks.worker_processes import available_cores
 
 WORTH_COMPILING = 10**9  # records times pairs of groups: seconds of plain counts
@@ -106,22 +106,28 @@ def _counted(groups: Sequence[Group], counters: Executor) -> Iterator[tuple[Grou
         yield from zip(small, followers, entropies, strict=True)
 
 
+def _narrow(bins: Bins) -> Bins:
+    """Return bins in the narrowest type that holds them: all columns are in memory at once."""
+    return bins.astype(np.min_scalar_type(int(bins.max())))
+
+
 @step("measure mutual information")
 def measure_mutual_information(store: Path, config: Config) -> int:
     """Store the mutual information of every two columns; return how many pairs there are."""
     with open_store(store) as connection:
         features, class_domain = read_domains(connection)
         domains = [*features, *read_sensitive_domains(connection), class_domain]
-        codes = connection.execute("SELECT * FROM codes").fetchnumpy()
         columns = [
-            discretise(
-                np.asarray(codes[domain.name]),
-                domain.size,
-                numeric=domain.numeric,
-                missing=domain.missing,
-                bins=config.fragmentation.bins,
+            _narrow(
+                discretise(
+                    codes,
+                    domain.size,
+                    numeric=domain.numeric,
+                    missing=domain.missing,
+                    bins=config.fragmentation.bins,
+                )
             )
-            for domain in domains
+            for codes, domain in zip(read_columns(connection, domains), domains, strict=True)
         ]
         matrix = mutual_information_matrix(columns)
         write_matrix(connection, [domain.name for domain in domains], matrix)

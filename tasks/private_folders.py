@@ -17,7 +17,7 @@ from tasks.store import STORE, create_workspace
 STATE = "state"
 RUNNING = "running"
 VERSION = "%Y%m%dT%H%M%SZ"
-CHUNKS = "chunks_*.npz"
+CHUNKS = "chunks_*"
 
 _NAMED = re.compile(r"(?P<name>.+)-(?P<purpose>\d{8}T\d{6}Z|[a-z]+)-[0-9a-f]{6}")
 

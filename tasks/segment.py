@@ -15,7 +15,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from tasks.chunks import Batch, batches
+from tasks.chunks import Batch, batches, in_pieces
 from tasks.config import Config, Diversity
 from tasks.domain import Domain
 from tasks.mutual_information import discretise
@@ -187,7 +187,7 @@ def segment_records(store: Path, config: Config) -> list[Batch]:
             segments = _segments(connection, config, whole)
         write_table(connection, "segments", {"segment": segments})
         widths = [len(features) for features in read_fragments(connection)]
-    return batches(np.bincount(segments).tolist(), widths)
+        return in_pieces(store, connection, batches(np.bincount(segments).tolist(), widths), config)
 
 
 def _segments(connection: duckdb.DuckDBPyConnection, config: Config, whole: Part) -> Codes:

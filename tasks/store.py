@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import duckdb
 import numpy.typing as npt
 
 STORE = "store.duckdb"
+
+_gigabytes: ContextVar[float | None] = ContextVar("gigabytes of each DuckDB", default=None)
 
 
 def create_workspace(folder: Path) -> Path:
@@ -19,11 +22,31 @@ def create_workspace(folder: Path) -> Path:
 
 
 @contextmanager
+def limited_memory(gigabytes: float) -> Iterator[None]:
+    """Let every DuckDB that is opened within take so much memory, and no more."""
+    token = _gigabytes.set(gigabytes)
+    try:
+        yield
+    finally:
+        _gigabytes.reset(token)
+
+
+def memory_limit() -> dict[str, str | bool | int | float | list[str]]:
+    """Return the setting with which DuckDB keeps to its limit; none where there is no limit."""
+    gigabytes = _gigabytes.get()
+    return {} if gigabytes is None else {"memory_limit": f"{gigabytes:.3f}GB"}
+
+
+@contextmanager
 def open_store(store: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the store for one step; what does not fit in memory spills beside it."""
     connection = duckdb.connect(
         store,
-        config={"temp_directory": str(store.parent / "spill"), "autoinstall_known_extensions": "false"},
+        config={
+            "temp_directory": str(store.parent / "spill"),
+            "autoinstall_known_extensions": "false",
+            **memory_limit(),
+        },
     )
     try:
         store.chmod(0o600)

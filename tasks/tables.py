@@ -1,6 +1,6 @@
 """The store's tables that several steps share, and how they are read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, get_args
 
 import duckdb
@@ -106,6 +106,12 @@ def read_matrix(connection: duckdb.DuckDBPyConnection) -> Matrix:
 def read_fragments(connection: duckdb.DuckDBPyConnection) -> list[list[str]]:
     """Return the features of each fragment, in input order."""
     return _members(connection, "feature")
+
+
+def read_fragment_domains(connection: duckdb.DuckDBPyConnection) -> list[list[Domain]]:
+    """Return the domains of the features of each fragment, in input order."""
+    domains = {domain.name: domain for domain in _domains(connection, "feature")}
+    return [[domains[name] for name in names] for names in read_fragments(connection)]
 
 
 def read_sensitive(connection: duckdb.DuckDBPyConnection) -> list[list[str]]:
@@ -247,9 +253,25 @@ def _read_sets(
 
 def read_codes(connection: duckdb.DuckDBPyConnection, domains: Sequence[Domain]) -> npt.NDArray[np.int32]:
     """Return the codes of some columns, shape (n, columns)."""
-    selected = ", ".join(f"{quoted(domain.name)} AS c{place}" for place, domain in enumerate(domains))
-    columns = connection.execute(f"SELECT {selected} FROM codes").fetchnumpy()
-    return np.column_stack([columns[f"c{place}"] for place in range(len(domains))])
+    selected = ", ".join(f"{quoted(domain.name)} AS f{place}" for place, domain in enumerate(domains))
+    return side_by_side(connection.execute(f"SELECT {selected} FROM codes").fetchnumpy(), len(domains))
+
+
+def read_columns(
+    connection: duckdb.DuckDBPyConnection, domains: Iterable[Domain]
+) -> Iterator[npt.NDArray[np.int32]]:
+    """Read the codes of some columns one by one, each of shape (n,)."""
+    for domain in domains:
+        held = connection.execute(f"SELECT {quoted(domain.name)} AS code FROM codes").fetchnumpy()
+        yield np.asarray(held["code"])
+
+
+def side_by_side(columns: dict[str, Any], number: int) -> npt.NDArray[np.int32]:
+    """Take the columns f0, f1, ... out of what was read; return them as one array, shape (n, number)."""
+    codes = np.empty((len(columns["f0"]), number), dtype=np.int32)
+    for place in range(number):
+        codes[:, place] = columns.pop(f"f{place}")
+    return codes
 
 
 def write_feature_loss(

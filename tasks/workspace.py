@@ -16,13 +16,14 @@ from tasks.config import Config
 from tasks.errors import ConfigurationError, DriftError, GateError, InfeasibleError, InputError
 from tasks.events import Running, as_current, remark
 from tasks.failures import ERROR_LOG, private_failure
+from tasks.memory import memory_of_duckdb
 from tasks.private_folders import VERSION, alone_in, lock, make, private_files, set_state
 from tasks.publish import finish_publishing
 from tasks.resuming.bases import fingerprints
 from tasks.resuming.going_on import GoingOn, going_on
 from tasks.resuming.take_over import take_over
 from tasks.retention import sweep_old
-from tasks.store import STORE
+from tasks.store import STORE, limited_memory
 
 STAGING = ".staging-"
 PREPARING = "prepare the folders"
@@ -68,7 +69,11 @@ def workspace(config: Config) -> Iterator[Run]:
             with _told(), _can_be_made(place):
                 staging.mkdir()
                 descriptor, found = _opened(config, folder)
-            with going_on(found), _left_as_it_should(config, folder, staging, descriptor):
+            with (
+                limited_memory(memory_of_duckdb(config.run)),
+                going_on(found),
+                _left_as_it_should(config, folder, staging, descriptor),
+            ):
                 yield Run(folder / STORE, staging, version)
         finally:
             shutil.rmtree(staging, ignore_errors=True)

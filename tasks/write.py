@@ -36,6 +36,7 @@ class Names(NamedTuple):
 def write_fragments(store: Path, config: Config, staging: Path, release_version: str) -> list[str]:
     """Write the CSV and Parquet files and a first manifest; return the names of the files."""
     with open_store(store) as connection, ThreadPoolExecutor(max_workers=WRITERS) as writers:
+        connection.execute("SET threads = 1")  # of each writer: more would put off what they write, in memory
         names = [
             Names(features, sensitive, config.columns.class_attribute)
             for features, sensitive in zip(

@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from tasks.domain import Domain
 from tasks.partitions import compiled_mondrian, mondrian
 from tasks.partitions.mondrian import partition
-from tasks.partitions.requirements import DistinctDiversity, KAnonymity
+from tasks.partitions.requirements import All, DistinctDiversity, KAnonymity
 
 
 def cut_plainly_and_compiled(codes, domains, k):
@@ -102,5 +102,7 @@ def test_other_requirements_and_modes_are_left_to_the_plain_one(monkeypatch):
     partition(codes, domains, classes, KAnonymity(5), "relaxed")
     partition(codes, domains, classes, KAnonymity(5), "strict", "infogain")
     partition(codes, domains, classes, KAnonymity(5), "strict", persons=np.arange(200, dtype=np.int32))
-    with pytest.raises(AssertionError):
-        partition(codes, domains, classes, KAnonymity(5), "strict")
+    partition(codes, domains, classes, All((KAnonymity(5), DistinctDiversity(2))), "strict")
+    for k_alone in (KAnonymity(5), All((KAnonymity(5),))):
+        with pytest.raises(AssertionError):
+            partition(codes, domains, classes, k_alone, "strict")

@@ -13,6 +13,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
+from tasks.store import memory_limit
 from validations.agreement import agreement
 from validations.cell_grammar import macros, parquet_type
 from validations.class_totals import fewest_changes
@@ -62,7 +63,7 @@ def gather_evidence(folder: Path, promises: Promises, store: Path | None = None)
     store
         The private store of the run that made the folder, where segments and persons are looked at.
     """
-    with tempfile.TemporaryDirectory() as scratch, duckdb.connect() as connection:
+    with tempfile.TemporaryDirectory() as scratch, duckdb.connect(config=memory_limit()) as connection:
         connection.execute("SET GLOBAL temp_directory = ?", [scratch])
         connection.execute("SET enable_progress_bar = false")
         connection.execute("SET GLOBAL disabled_optimizers = 'common_subexpressions'")  # slow on many columns

@@ -153,6 +153,8 @@ def read_groups(
             SELECT *, min(first_line) OVER (PARTITION BY {groups.cells}) AS ec
             FROM (SELECT {groups.columns}, count(*) AS n, min(line) AS first_line, max(line) AS last_line
                   FROM {source} GROUP BY {groups.columns})""")
+    except duckdb.OutOfMemoryException:
+        raise  # this says nothing of the file
     except duckdb.Error:
         raise UnreadableError("its rows are not what its columns say") from None
     return groups

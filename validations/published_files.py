@@ -106,6 +106,7 @@ def csv_rows(path: Path, width: int) -> str:
     options = (
         "auto_detect = false, header = true, delim = ',', quote = '\"', escape = '\"', new_line = '\\n', "
         "strict_mode = true, ignore_errors = false, null_padding = false, max_line_size = 16777216, "
+        "buffer_size = 33554432, "  # the default is 16 lines of the largest size, for each reader
         f"{ONE_FILE}, columns = {{{types}}}, force_not_null = [{', '.join(names)}]"
     )
     source = f"read_csv({file_literal(path)}, {options})"

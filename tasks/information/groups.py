@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Bins = npt.NDArray[np.int32]
+Bins = npt.NDArray[np.integer]
 Matrix = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 

@@ -1,6 +1,6 @@
 """How records become equivalence classes: by an algorithm that can be another one, then generalised."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Literal, NamedTuple, Protocol
 
@@ -13,7 +13,7 @@ from tasks.measures import information_loss
 from tasks.partitions import mondrian
 from tasks.partitions.partition import Partition
 from tasks.partitions.person_counts import first_seen
-from tasks.partitions.regions import Regions, regions
+from tasks.partitions.regions import Regions, regions_of_columns
 from tasks.partitions.requirements import Requirement
 
 Codes = npt.NDArray[np.int32]
@@ -102,7 +102,7 @@ def divide(  # noqa: PLR0917 - what an algorithm needs, in its order
 
 
 def generalise(  # noqa: PLR0917 - the records, their partition, and how it is released
-    codes: Codes,
+    columns: Iterable[Codes],
     domains: Sequence[Domain],
     classes: Codes,
     class_values: int,
@@ -113,7 +113,8 @@ def generalise(  # noqa: PLR0917 - the records, their partition, and how it is r
 
     Parameters
     ----------
-    codes : ndarray of shape (n, features)
+    columns
+        The codes of each feature, shape (n,); they are asked for one by one.
     domains
         One per feature.
     classes : ndarray of shape (n,)
@@ -125,7 +126,7 @@ def generalise(  # noqa: PLR0917 - the records, their partition, and how it is r
     bounds
         Whether the members' values or the cuts bound what is released.
     """
-    labels, released = regions(codes, domains, partition, bounds)
+    labels, released = regions_of_columns(columns, domains, partition, bounds)
     cells = labels.astype(np.int64) * class_values + classes
     counts = np.bincount(cells, minlength=(int(labels.max()) + 1) * class_values)
     return Anonymized(labels, counts.reshape(-1, class_values).astype(np.int64), released)

@@ -23,7 +23,7 @@ from tasks.partitions.gain_cuts import gain_cuts
 from tasks.partitions.gain_places import scale_of
 from tasks.partitions.partition import Partition
 from tasks.partitions.person_counts import person_counts
-from tasks.partitions.requirements import KAnonymity, Requirement, refuse_unreachable
+from tasks.partitions.requirements import Requirement, is_k_alone, refuse_unreachable
 from tasks.partitions.trees import Trees
 
 STRIP = 256  # rows that stay in a core's cache while they are turned into columns
@@ -92,7 +92,7 @@ def partition(  # noqa: PLR0917 - what any algorithm is given, see `tasks.partit
     refuse_unreachable(requirement, counted)
     if len(classes) < 2 * requirement.minimum_size:
         return _uncut(len(classes), domains)
-    table = _table(domains, counts.shape[1], requirement, persons, strict=mode == "strict")
+    table = table_of(domains, counts.shape[1], requirement, persons, strict=mode == "strict")
     cuts_of: CutsOf = partial(median_cuts, table)
     if split == "infogain":
         cuts_of = partial(gain_cuts, scale_of(codes, domains, attributes[:, 0]), table)
@@ -115,7 +115,7 @@ def partition(  # noqa: PLR0917 - what any algorithm is given, see `tasks.partit
 def _is_plain(table: Table, classes: Codes) -> bool:
     """Whether nothing is asked but strict cuts of flat features, and a number of records."""
     flat = table.trees is None and table.persons is None and classes.shape[1] == 1
-    return table.strict and flat and isinstance(table.requirement, KAnonymity)
+    return table.strict and flat and is_k_alone(table.requirement)
 
 
 def _uncut(rows: int, domains: Sequence[Domain]) -> Partition:
@@ -123,7 +123,7 @@ def _uncut(rows: int, domains: Sequence[Domain]) -> Partition:
     return Partition(np.zeros(rows, dtype=np.int32), np.zeros_like(upper), upper)
 
 
-def _table(
+def table_of(
     domains: Sequence[Domain],
     class_values: int,
     requirement: Requirement,
@@ -131,6 +131,7 @@ def _table(
     *,
     strict: bool,
 ) -> Table:
+    """Return what the nodes of the tree have in common."""
     sizes = np.array([domain.size for domain in domains], dtype=np.int64)
     positions = [domain.positions if domain.numeric else np.arange(domain.size) for domain in domains]
     return Table(

@@ -1,5 +1,6 @@
 """What every anonymization algorithm returns: an equivalence class per row, and each one's box."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -21,3 +22,23 @@ class Partition(NamedTuple):
     labels: npt.NDArray[np.int32]
     lower: npt.NDArray[np.int32]
     upper: npt.NDArray[np.int32]
+
+
+def joined(rows: int, parts: Iterable[tuple[npt.NDArray[np.int64] | slice, Partition]]) -> Partition:
+    """Return the partitions of parts of a table as one, their classes numbered part after part.
+
+    Parameters
+    ----------
+    rows
+        Of the table.
+    parts
+        Which rows each part has, and their partition. They are asked for one by one.
+    """
+    labels, classes = np.empty(rows, dtype=np.int32), 0
+    lower, upper = [], []
+    for numbers, partition in parts:
+        labels[numbers] = partition.labels + np.int32(classes)
+        classes += len(partition.lower)
+        lower.append(partition.lower)
+        upper.append(partition.upper)
+    return Partition(labels, np.concatenate(lower), np.concatenate(upper))

@@ -1,6 +1,6 @@
 """What an equivalence class releases of each feature: its bounds, or its categories."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -195,8 +195,18 @@ def regions(
     regions
         One per feature.
     """
+    return regions_of_columns(codes.T, domains, partition, bounds)
+
+
+def regions_of_columns(
+    columns: Iterable[Codes],
+    domains: Sequence[Domain],
+    partition: Partition,
+    bounds: Literal["tight", "cuts"],
+) -> tuple[npt.NDArray[np.int32], tuple[Regions, ...]]:
+    """Return the same as `regions`; the codes of each feature are asked for one by one."""
     tight = bounds == "tight"
-    released = _tight(codes, domains, partition.labels) if tight else _boxes(domains, partition)
+    released = _tight(columns, domains, partition.labels) if tight else _boxes(domains, partition)
     united, released = unite_same(released)
     return united.astype(np.int32)[partition.labels], released
 
@@ -223,15 +233,17 @@ def unite_same(released: tuple[Regions, ...]) -> tuple[npt.NDArray[np.intp], tup
     return united, tuple(region.take(first) for region in released)
 
 
-def _tight(codes: Codes, domains: Sequence[Domain], labels: npt.NDArray[np.int32]) -> tuple[Regions, ...]:
+def _tight(
+    columns: Iterable[Codes], domains: Sequence[Domain], labels: npt.NDArray[np.int32]
+) -> tuple[Regions, ...]:
     """Return the bounds of the members of each class."""
     order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
     return tuple(
-        _of_ranges(_tight_range(codes[order, number], domain, starts))
+        _of_ranges(_tight_range(column[order], domain, starts))
         if domain.numeric or domain.tree is not None
-        else _tight_sets(codes[:, number], domain, labels)
-        for number, domain in enumerate(domains)
+        else _tight_sets(column, domain, labels)
+        for column, domain in zip(columns, domains, strict=True)
     )
 
 

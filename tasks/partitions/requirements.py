@@ -291,5 +291,11 @@ class All:
         return [requirement for requirement in self.requirements if not requirement.holds(counts).all()]
 
 
+def is_k_alone(requirement: Requirement) -> bool:
+    """Tell whether nothing is asked but a number of records."""
+    parts = requirement.requirements if isinstance(requirement, All) else (requirement,)
+    return all(isinstance(part, KAnonymity) for part in parts)
+
+
 def _number(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -61,7 +61,7 @@ BASES = {
     INFORMATION: Basis(("fragmentation.bins",), (LOAD,)),
     CHOOSE: Basis((*TRIAL, "limits"), (LOAD,)),
     CUT: Basis(("fragmentation.fragments",), (INFORMATION, CHOOSE)),
-    SEGMENT: Basis((*PARTITION, "fragmentation.fragments", "segmentation"), (CUT,)),
+    SEGMENT: Basis((*PARTITION, "fragmentation.fragments", "segmentation", "run.memory"), (CUT,)),
     ANONYMIZE: Basis((*PARTITION, "fragmentation.fragments"), (SEGMENT,)),
     MERGE: Basis(
         ("anonymization.bounds", "fragmentation.fragments"), (ANONYMIZE,), tables=r"(typed_)?regions_\d+"

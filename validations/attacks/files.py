@@ -4,6 +4,7 @@ The equivalence classes (ECs) of a file are numbered from 0. Lines are told apar
 cells: two ECs of a file with a million are taken for one with a chance below one in ten million.
 """
 
+import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tasks.store import memory_limit
 from validations.attacks.cells import Feature, read_numbers, read_texts
 from validations.attacks.targets import Targets, present
 from validations.cell_grammar import CATEGORIES, parquet_type
@@ -106,7 +108,11 @@ def read_files(folder: Path, promises: Promises, targets: Targets) -> tuple[Frag
     UnreadableError
         If a file is not what the promises say.
     """
-    with duckdb.connect() as connection, ThreadPoolExecutor(max_workers=READERS) as readers:
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        duckdb.connect(config={"temp_directory": scratch, **memory_limit()}) as connection,
+        ThreadPoolExecutor(max_workers=READERS) as readers,
+    ):
         connection.execute("SET enable_progress_bar = false")
         connection.execute("SET GLOBAL disabled_optimizers = 'common_subexpressions'")  # slow on many columns
         read = list(

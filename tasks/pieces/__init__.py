@@ -1,0 +1,1 @@
+"""Tables larger than memory: cut by Mondrian's first cuts out of core, then piece by piece in memory."""

@@ -1,0 +1,43 @@
+"""A run keeps to the memory it may take, and want of memory is told as what it is."""
+
+import duckdb
+import pytest
+from published_folder import ClassOf, Fragment, Range, build
+
+from tasks.config import RunSettings
+from tasks.memory import cells_at_once, memory_of, memory_of_duckdb
+from tasks.store import STORE, limited_memory, open_store
+from validations.gate import check_folder
+from validations.promises import read_promises
+
+
+def limit_of(connection):
+    ((limit,),) = connection.execute("SELECT current_setting('memory_limit')").fetchall()
+    return limit
+
+
+def test_half_is_for_duckdb_and_half_for_cells():
+    settings = RunSettings(memory=2)
+    assert memory_of_duckdb(settings) == 1
+    assert cells_at_once(settings) == 62_500_000
+
+
+def test_a_share_of_the_machine_is_taken_where_nobody_says():
+    assert 0 < memory_of_duckdb(RunSettings()) < memory_of(RunSettings())
+
+
+def test_every_store_opened_within_is_limited(tmp_path):
+    with limited_memory(1.0), open_store(tmp_path / STORE) as connection:
+        assert limit_of(connection) == "953.6 MiB"
+    with open_store(tmp_path / STORE) as connection:
+        assert limit_of(connection) != "953.6 MiB"
+
+
+def test_the_gate_does_not_take_want_of_memory_for_a_fault_of_the_files(tmp_path):
+    fragment = Fragment(
+        {"age": "integer"}, [ClassOf((Range(1, 1),), {"a": 4}), ClassOf((Range(2, 3),), {"b": 4})]
+    )
+    build([fragment], k=4).write(tmp_path)
+    assert check_folder(tmp_path, read_promises(tmp_path)).success
+    with limited_memory(0.001), pytest.raises(duckdb.OutOfMemoryException):
+        check_folder(tmp_path, read_promises(tmp_path))
