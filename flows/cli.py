@@ -1,5 +1,6 @@
 """The command line. Each command imports what it needs, so that help is there at once."""
 
+import gc
 import json
 import os
 import shlex
@@ -432,6 +433,7 @@ def _terminate(*_: object) -> None:
 def main() -> None:
     """Run the command line; a mistake of the user ends with one clear message and an exit code."""
     before = signal.signal(signal.SIGTERM, _terminate)
+    gc.set_threshold(50_000, 10, 10)  # Great Expectations makes a million objects, and none is garbage
     try:
         app(sys.argv[1:], exit_on_error=False)
     except CycloptsError:
