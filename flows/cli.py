@@ -1,17 +1,21 @@
 """The command line. Each command imports what it needs, so that help is there at once."""
 
+import gc
 import json
 import os
 import shlex
 import signal
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter, validators
 
 from tasks.errors import ConfigurationError, UnjoinError
 from tasks.version import __version__
+
+if TYPE_CHECKING:
+    from tasks.config import Config
 
 Engine = Literal["prefect", "plain"]
 Log = Literal["text", "json"]
@@ -429,6 +433,7 @@ def _terminate(*_: object) -> None:
 def main() -> None:
     """Run the command line; a mistake of the user ends with one clear message and an exit code."""
     before = signal.signal(signal.SIGTERM, _terminate)
+    gc.set_threshold(50_000, 10, 10)  # Great Expectations makes a million objects, and none is garbage
     try:
         app(sys.argv[1:], exit_on_error=False)
     except CycloptsError:
@@ -460,8 +465,6 @@ def _release(config_path: Path, overrides: list[str], log: Log = "text") -> None
     os.environ.setdefault(
         "PREFECT_INTERNAL_LOGGING_LEVEL", "CRITICAL"
     )  # a lost server is told once, at the end
-    from flows.in_prefect import run_in_prefect  # noqa: PLC0415
-    from flows.release import release as flow  # noqa: PLC0415
     from flows.terminal import (  # noqa: PLC0415
         print_release,
         print_unchanged,
@@ -472,8 +475,19 @@ def _release(config_path: Path, overrides: list[str], log: Log = "text") -> None
 
     earlier = published_versions(config.output.directory / config.output.name)
     with steps_logged() if log == "json" else progress_shown():
-        folder = flow.fn(config) if config.run.engine == "plain" else run_in_prefect(flow, config)
+        folder = _published(config)
     if folder.name in earlier:
         print_unchanged(folder)
     else:
         print_release(folder)
+
+
+def _published(config: "Config") -> Path:
+    if config.run.engine == "plain":
+        from flows.release_steps import release_table  # noqa: PLC0415
+
+        return release_table(config)
+    from flows.in_prefect import run_in_prefect  # noqa: PLC0415
+    from flows.release import release as flow  # noqa: PLC0415
+
+    return run_in_prefect(flow, config)

@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from numpy.testing import assert_array_equal
 
 from tasks.config import Privacy
+from tasks.enforcement.compiled_joins import first_safe_compiled
 from tasks.enforcement.dependency_graph import nodes_of
 from tasks.enforcement.keep_records import keep_records
 from tasks.enforcement.larger_joins import violating_larger
@@ -17,7 +18,7 @@ from tasks.enforcement.moves import Moves
 from tasks.enforcement.nested_supports import nested_supports
 from tasks.enforcement.penalised_search import PenalisedSearch
 from tasks.enforcement.strategies import enforce
-from tasks.enforcement.take_back import take_back
+from tasks.enforcement.take_back import first_safe, take_back
 from tasks.joins.record_witnesses import record_witnesses
 
 quick = settings(deadline=None, max_examples=12)
@@ -265,3 +266,33 @@ def test_moves_take_a_few_records_or_all_to_another_value():
 def test_the_oracle_refuses_what_violates(guarantee):
     assert not enforcement_oracles.is_valid(ONE_SHARED_VALUE.counts, 2, guarantee)
     assert enforcement_oracles.fewest_changed(ONE_SHARED_VALUE.counts, 2, guarantee) == 1
+
+
+def looked_at(rng, values=4, k=9):
+    """Return owners, vectors of each and joins, of which few, many or all rule a vector out."""
+    vectors = rng.integers(0, rng.integers(2, 12), size=(rng.integers(1, 300), values))
+    joins = rng.integers(0, rng.integers(2, k + 1), size=(rng.integers(1, 200), values))
+    owners = rng.integers(0, rng.integers(1, 60), size=len(vectors))
+    return owners, vectors.astype(np.float32), joins.astype(np.float32), k
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_compiled_code_finds_the_same_first_safe_vector_of_each_owner(seed):
+    owners, vectors, joins, k = looked_at(np.random.default_rng(seed))
+    joined = vectors @ joins.T
+    safe = ~((joined > 0) & (joined < k)).any(axis=1)
+    expected = [min(np.flatnonzero(safe & (owners == owner))) for owner in sorted(set(owners[safe].tolist()))]
+    assert first_safe(owners, vectors, joins, k).tolist() == expected
+    assert first_safe_compiled(owners, vectors, joins, k).tolist() == expected
+
+
+def test_compiled_code_takes_back_the_same_changes(monkeypatch):
+    rng = np.random.default_rng(3)
+    before = [rng.integers(0, 9, size=(40, 4)) for _ in range(3)]
+    after = [np.zeros_like(each) for each in before]
+    for each, was in zip(after, before, strict=True):
+        each[:, 0] = was.sum(axis=1)
+    plain = take_back(before, after, 5)
+    monkeypatch.setattr("tasks.enforcement.take_back.COMPILED_JOINS", 0)
+    for one, other in zip(plain, take_back(before, after, 5), strict=True):
+        assert_array_equal(one, other)

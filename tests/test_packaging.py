@@ -9,6 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from sklearn.datasets import load_breast_cancer
+
+from flows.demo import write_demo
 
 PACKAGES = ("flows", "tasks", "validations")
 UNJOIN = Path(sys.executable).with_name("unjoin")
@@ -71,3 +74,20 @@ def test_the_command_line_works_without_a_terminal(tmp_path):
     assert shown.returncode == 2
     assert len(shown.stderr.strip().splitlines()) == 1
     assert "\x1b" not in shown.stderr
+
+
+def test_the_table_of_the_demo_is_that_of_scikit_learn(tmp_path):
+    write_demo(tmp_path)
+    data = load_breast_cancer(as_frame=True)
+    expected = data.data.assign(diagnosis=data.target_names[data.target])
+    expected.to_csv(tmp_path / "expected.csv", index=False)
+    assert (tmp_path / "breast_cancer.csv").read_bytes() == (tmp_path / "expected.csv").read_bytes()
+
+
+def test_a_plain_run_imports_neither_prefect_nor_scikit_learn():
+    code = (
+        "import sys\nimport flows.release_steps, flows.publish_table\n"
+        "print(sorted({'prefect', 'sklearn', 'great_expectations'} & set(sys.modules)))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"

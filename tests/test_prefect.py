@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 from test_release import publish_plainly, settings
 
-from flows.release import STEPS, release
+from flows.release import release
+from flows.release_steps import STEPS
 from tasks.errors import GateError, InputError, StepError
 from tasks.partitions import anonymize
 from tasks.read_config import parse_config

@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 from flows.audit import audit
-from flows.release import STEPS, release
+from flows.release import release
+from flows.release_steps import STEPS
 from tasks import publish, write
 from tasks.coarsening import coarsen
 from tasks.errors import ConfigurationError, GateError, InfeasibleError, InputError, StepError

@@ -12,7 +12,7 @@ import pytest
 from test_release import publish_plainly, settings
 
 from flows.audit import audit
-from flows.release import STEPS
+from flows.release_steps import STEPS
 from tasks import events
 from tasks.config import Config
 from tasks.events import listening

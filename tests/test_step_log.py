@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_release import publish_plainly, settings
 
-from flows.release import STEPS
+from flows.release_steps import STEPS
 from tasks.errors import GateError
 from tasks.events import counted, listening, remark
 from tasks.step_log import JsonLines, as_pairs, step_log

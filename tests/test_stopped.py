@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-import flows.release
+import flows.release_steps
 from flows.cli import main
 
 CONFIG = """
@@ -34,7 +34,7 @@ def stopped(tmp_path, small_table, monkeypatch, capsys):
         def interrupted(*_):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(flows.release, at, interrupted)
+        monkeypatch.setattr(flows.release_steps, at, interrupted)
         monkeypatch.setattr(sys, "argv", ["unjoin", "release", "release.toml", *arguments])
         with pytest.raises(SystemExit) as ended:
             main()

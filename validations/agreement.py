@@ -21,7 +21,7 @@ class Agreement(NamedTuple):
     misplaced: int
 
 
-def agreement(csv: Groups, parquet: Groups) -> Agreement:
+def agreement(csv: Groups, parquet: Groups, *, in_order: bool) -> Agreement:
     """Compare the groups of the two files of a fragment, which must have the same columns in the same order.
 
     Parameters
@@ -29,14 +29,17 @@ def agreement(csv: Groups, parquet: Groups) -> Agreement:
     csv, parquet
         The groups; the Parquet columns have the types that `validations.cell_grammar.parquet_type`
         gives.
+    in_order
+        Whether every group of the CSV file stands where the order by its own cells puts it.
     """
     values = [f"v{place}" for place in csv.values]
     beside = "".join(f", {value}" for value in values)
+    place = "first_line" if in_order else f"row_number() OVER (ORDER BY {csv.columns})"
     row = csv.row(f"""
         WITH {_equal_classes(csv, parquet)},
         all_groups AS (
             SELECT 'csv' AS format, ec{_values_as(csv, values)}, n, NULL AS first_line, NULL AS last_line,
-                   row_number() OVER (ORDER BY {csv.columns}) AS place
+                   {place} AS place
             FROM {csv.table}
             UNION ALL
             SELECT 'parquet', ec{_values_as(parquet, values)}, n, first_line, last_line, NULL

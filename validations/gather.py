@@ -89,22 +89,23 @@ def _gather_fragment(
     connection: duckdb.DuckDBPyConnection, folder: Path, promises: Promises, number: int
 ) -> tuple[Groups | None, FragmentEvidence]:
     promise = promises.fragments[number - 1]
-    csv_groups, csv = _gather_file(connection, folder / promise.csv, promises, number)
-    parquet_groups, parquet = _gather_file(connection, folder / promise.parquet, promises, number)
+    csv_groups, csv, out_of_place = _gather_file(connection, folder / promise.csv, promises, number)
+    parquet_groups, parquet, _ = _gather_file(connection, folder / promise.parquet, promises, number)
     compared = None
     if csv_groups and parquet_groups and parquet.unsound is not None and _names(csv) == _names(parquet):
-        compared = agreement(csv_groups, parquet_groups)
+        compared = agreement(csv_groups, parquet_groups, in_order=out_of_place == 0)
     return csv_groups, FragmentEvidence(
         csv=csv,
         parquet=parquet,
-        misplaced=misplaced(csv_groups) if csv_groups else None,
+        misplaced=out_of_place,
         agreement=compared,
     )
 
 
 def _gather_file(
     connection: duckdb.DuckDBPyConnection, path: Path, promises: Promises, number: int
-) -> tuple[Groups | None, FileEvidence]:
+) -> tuple[Groups | None, FileEvidence, int | None]:
+    """Return the groups of a file, what it shows, and how many groups of a CSV file are out of place."""
     columns = groups = problem = None
     try:
         columns = read_columns(connection, path)
@@ -112,7 +113,8 @@ def _gather_file(
     except UnreadableError as error:
         problem = f"{path.name} could not be read: {error}"
     digest = _sha256(path)
-    return groups, FileEvidence(
+    out_of_place = misplaced(groups) if groups and groups.format == "csv" else None
+    evidence = FileEvidence(
         file=path.name,
         problem=problem,
         sha256=digest,
@@ -121,8 +123,9 @@ def _gather_file(
         class_cells=class_cells(groups) if groups else None,
         values=_values(groups, promises, number, problem),
         unsound=unsound(groups) if groups and columns and _typed(groups, columns) else None,
-        plain=_plain(groups, path, columns, digest) if groups and columns else None,
+        plain=_plain(groups, path, columns, digest, out_of_place) if groups and columns else None,
     )
+    return groups, evidence, out_of_place
 
 
 def _values(
@@ -134,11 +137,13 @@ def _values(
     return tuple(ValuesEvidence(each.column, problem=problem) for each in protected)
 
 
-def _plain(groups: Groups, path: Path, columns: Columns, digest: str | None) -> bool:
+def _plain(
+    groups: Groups, path: Path, columns: Columns, digest: str | None, out_of_place: int | None
+) -> bool:
     """Return whether a file holds nothing beside its rows; rows out of order are the promise `order`'s."""
     if groups.format == "parquet":
         return has_no_metadata(groups.connection, path)
-    return misplaced(groups) > 0 or is_written_plainly(groups, path, columns, digest)
+    return bool(out_of_place) or is_written_plainly(groups, path, columns, digest)
 
 
 def _names(file: FileEvidence) -> tuple[str, ...]:

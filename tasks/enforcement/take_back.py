@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tasks.enforcement.moves import Moves
-from tasks.joins.class_join import Booleans, Counts, Distinct, Indices, blocks_of, distinct_rows
+from tasks.joins.class_join import Counts, Distinct, Indices, blocks_of, distinct_rows
 
 Numbers = npt.NDArray[np.float32]
 
@@ -25,6 +25,7 @@ FIRST = 48  # joins that rule out most
 MANY = 3000  # joins; among fewer, none is sought that lower ones make needless
 ALIKE = 2000  # of one support; among more, neither
 LOOKED_AT = 200  # ECs that tell which these are
+COMPILED_JOINS = 50_000_000  # fewer are looked at before the compiler is imported
 
 
 def take_back(before: Sequence[Counts], after: Sequence[Counts], k: int) -> tuple[Counts, ...]:
@@ -147,7 +148,7 @@ class _Fragment:
     def take_back(self) -> None:
         """Let each EC take the nearest class counts found that are safe with all joins."""
         ecs = np.flatnonzero(self.cost > 0)
-        back = ecs[_safe(self.before[ecs], self.joins, self.k)]
+        back = ecs[_first_safe(np.arange(len(ecs)), self.before[ecs], self.joins, self.k)]
         self.now[back], self.cost[back] = self.before[back], 0
         steps = min(STEPS, MOST_MOVES // max(len(ecs) * self.moves.number, 1))
         if steps:
@@ -166,9 +167,8 @@ class _Fragment:
             cost = np.maximum(self.before[ecs][owners] - after, 0).sum(axis=1)
             cheap = np.flatnonzero(cost < self.cost[ecs][owners])
             cheap = cheap[np.argsort(cost[cheap], kind="stable")]
-            cheap = cheap[_safe(after[cheap], self.joins, self.k)]
-            taking, first = np.unique(owners[cheap], return_index=True)
-            chosen = cheap[first]
+            chosen = cheap[_first_safe(owners[cheap], after[cheap], self.joins, self.k)]
+            taking = owners[chosen]
             self.now[ecs[taking]], self.cost[ecs[taking]] = after[chosen], cost[chosen]
             found |= len(taking) > 0
         return found
@@ -179,8 +179,28 @@ def _unsafe_with(vectors: Numbers, joins: Numbers, k: int) -> Indices:
     return np.asarray(((joined > 0) & (joined < k)).sum(axis=0))
 
 
-def _safe(vectors: Numbers, joins: Numbers, k: int) -> Booleans:
-    """Return which vectors are safe with all joins."""
+def _first_safe(owners: Indices, vectors: Numbers, joins: Numbers, k: int) -> Indices:
+    if len(vectors) * len(joins) < COMPILED_JOINS:
+        return first_safe(owners, vectors, joins, k)
+    from tasks.enforcement.compiled_joins import first_safe_compiled  # noqa: PLC0415 - imports the compiler
+
+    return first_safe_compiled(owners, vectors, joins, k)
+
+
+def first_safe(owners: Indices, vectors: Numbers, joins: Numbers, k: int) -> Indices:
+    """Return which vectors are the first of their owner that are safe with all joins, by owner.
+
+    Parameters
+    ----------
+    owners : ndarray of shape (vectors,)
+        Numbers from 0.
+    vectors : float32 ndarray of shape (vectors, class values)
+        Class counts.
+    joins : float32 ndarray of shape (joins, class values)
+        Those that rule out most come first.
+    k
+        The smallest join, in rows.
+    """
     left = np.arange(len(vectors))
     start = 0
     size = FIRST
@@ -191,6 +211,5 @@ def _safe(vectors: Numbers, joins: Numbers, k: int) -> Booleans:
             kept.append(left[block][~((joined > 0) & (joined < k)).any(axis=1)])
         left = np.concatenate(kept)
         start, size = start + size, 4 * size
-    safe = np.zeros(len(vectors), dtype=np.bool_)
-    safe[left] = True
-    return safe
+    safe = np.sort(left)
+    return safe[np.unique(owners[safe], return_index=True)[1]]

@@ -5,7 +5,7 @@ Pairs are multiplied out, as far as they can violate; larger choices are searche
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, islice, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from tasks.joins.common_supports import larger_choices, smallest_larger
 LISTED_CHOICES = 1000
 FOR_EACH_FIRST = 4  # witnesses of more than two members
 MAX_JOINS = 5_000_000_000
+EXACT_IN_FLOAT32 = 2**24  # whole numbers
 
 
 class Member(NamedTuple):
@@ -145,7 +146,8 @@ def _violating_pairs(fragments: Sequence[Distinct], pair: tuple[int, int], k: in
     f, g = (fragments[i].vectors for i in pair)
     rows, columns = _suspects(f, g, k)
     refuse_if_too_costly(len(rows) * len(columns), MAX_JOINS)
-    left, right = (np.minimum(v, k).astype(np.float64) for v in (f[rows], g[columns].T))
+    exact: type[np.floating[Any]] = np.float32 if k * k * f.shape[1] < EXACT_IN_FLOAT32 else np.float64
+    left, right = (np.minimum(v, k).astype(exact) for v in (f[rows], g[columns].T))
     for block in blocks_of(len(rows), len(columns)):
         sizes = left[block] @ right
         for row, column in np.argwhere((sizes > 0) & (sizes < k)).tolist():
