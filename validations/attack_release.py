@@ -63,7 +63,7 @@ def _keep(store: Path, folder: Path, targets: int, seed: int) -> int:
 def _attacked(store: Path, folder: Path, targets: int, seed: int) -> Attacked:
     with open_store(store) as connection:
         drawn = draw_targets(connection, targets, seed)
-    return try_attacks(folder, read_promises(folder), drawn, seed)
+    return try_attacks(folder, read_promises(folder), drawn, seed, store.parent)
 
 
 def _write(connection: duckdb.DuckDBPyConnection, attacked: Attacked, failure: str | None) -> None:

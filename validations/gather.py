@@ -63,7 +63,11 @@ def gather_evidence(folder: Path, promises: Promises, store: Path | None = None)
     store
         The private store of the run that made the folder, where segments and persons are looked at.
     """
-    with tempfile.TemporaryDirectory() as scratch, duckdb.connect(config=memory_limit()) as connection:
+    private = None if store is None else store.parent  # what spills may be of the store
+    with (
+        tempfile.TemporaryDirectory(dir=private) as scratch,
+        duckdb.connect(config=memory_limit()) as connection,
+    ):
         connection.execute("SET GLOBAL temp_directory = ?", [scratch])
         connection.execute("SET enable_progress_bar = false")
         connection.execute("SET GLOBAL disabled_optimizers = 'common_subexpressions'")  # slow on many columns

@@ -91,7 +91,9 @@ class _Read(NamedTuple):
     texts: dict[str, tuple[tuple[str, ...], Numbered]]
 
 
-def read_files(folder: Path, promises: Promises, targets: Targets) -> tuple[Fragment, ...]:
+def read_files(
+    folder: Path, promises: Promises, targets: Targets, private: Path | None = None
+) -> tuple[Fragment, ...]:
     """Read the fragments of a published folder, or of one that is about to be.
 
     Parameters
@@ -102,6 +104,8 @@ def read_files(folder: Path, promises: Promises, targets: Targets) -> tuple[Frag
         Names the files, the columns and their kinds.
     targets
         Whom the attacks aim at.
+    private
+        The folder for what does not fit in memory, which may be of the targets; the system's unless given.
 
     Raises
     ------
@@ -109,7 +113,7 @@ def read_files(folder: Path, promises: Promises, targets: Targets) -> tuple[Frag
         If a file is not what the promises say.
     """
     with (
-        tempfile.TemporaryDirectory() as scratch,
+        tempfile.TemporaryDirectory(dir=private) as scratch,
         duckdb.connect(config={"temp_directory": scratch, **memory_limit()}) as connection,
         ThreadPoolExecutor(max_workers=READERS) as readers,
     ):

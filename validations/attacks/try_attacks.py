@@ -40,7 +40,9 @@ class Attacked(NamedTuple):
     every_record: bool
 
 
-def try_attacks(folder: Path, promises: Promises, targets: Targets, seed: int) -> Attacked:
+def try_attacks(
+    folder: Path, promises: Promises, targets: Targets, seed: int, private: Path | None = None
+) -> Attacked:
     """Attack a release with its files, knowing the features of some persons.
 
     Parameters
@@ -53,6 +55,8 @@ def try_attacks(folder: Path, promises: Promises, targets: Targets, seed: int) -
         Whom the attacks aim at; at least one.
     seed
         Of what attacks leave to chance.
+    private
+        The folder for what does not fit in memory, which may be of the targets; the system's unless given.
 
     Raises
     ------
@@ -62,7 +66,7 @@ def try_attacks(folder: Path, promises: Promises, targets: Targets, seed: int) -
         If some targets are in no equivalence class of a fragment.
     """
     rng = np.random.default_rng([seed, len(promises.fragments)])
-    fragments = [seen(fragment) for fragment in read_files(folder, promises, targets)]
+    fragments = [seen(fragment) for fragment in read_files(folder, promises, targets, private)]
     _require_covered(fragments)
     attacks = [*join_classes(fragments, promises.k), *infer_values(fragments)]
     if len(fragments) > 1:
