@@ -40,7 +40,7 @@ def own_loss(columns, k):
     codes = np.column_stack([ranks for _, ranks in encoded]).astype(np.int32)
     classes = np.zeros(len(codes), dtype=np.int32)
     divided = partition(codes, domains, classes, KAnonymity(k), "strict")
-    found = generalise(codes, domains, classes, 1, divided, "tight")
+    found = generalise(codes.T, domains, classes, 1, divided, "tight")
     return information_loss(found.regions, found.counts.sum(axis=1)).mean()
 
 

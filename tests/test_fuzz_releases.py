@@ -97,5 +97,5 @@ def test_a_random_table_is_published_and_audited_or_refused_in_words(tmp_path_fa
             published.append(release.fn(parse_config(asked)))
         event("published" if published else "refused")
         left = {path.name for path in (place / "releases").glob("random/*")}
-        assert left == {name for path in published for name in (path.name, "latest")}
+        assert left == {name for path in published for name in (path.name, "latest", "register.jsonl")}
         assert all(audit(path).success for path in published)

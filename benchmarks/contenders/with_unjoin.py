@@ -36,9 +36,10 @@ def anonymize(columns: Columns, k: int) -> Result:
     encoded = {name: encode(values) for name, values in columns.items()}
     classes, values, _ = encoded.pop("class")
     domains = [Domain(name, "integer", held, missing) for name, (_, held, missing) in encoded.items()]
-    codes = np.column_stack([ranks for ranks, _, _ in encoded.values()])
+    ranked = [ranks for ranks, _, _ in encoded.values()]
+    codes = np.column_stack(ranked)
     divided, seconds, cpu = timed(lambda: partition(codes, domains, classes, KAnonymity(k), "strict"))
-    found = generalise(codes, domains, classes, len(values), divided, "tight")
+    found = generalise(ranked, domains, classes, len(values), divided, "tight")
     texts = [region.texts() for region in found.regions]
     return Result(found, texts, {"seconds": seconds, "cpu": cpu})
 
