@@ -36,18 +36,7 @@ STEPS = 24
 
 
 def release_table(config: Config) -> Path:
-    """Publish a table as fragments that cannot be joined back, or say why not.
-
-    Parameters
-    ----------
-    config
-        What to release, and what it must promise.
-
-    Returns
-    -------
-    Path
-        The published folder; the latest one, if the table and its settings are unchanged since.
-    """
+    """Publish a table, or say why not: what `flows.release.release` does, with Prefect or without."""
     require_key(config)
     with shown_in_prefect(STEPS), workspace(config) as run:
         load_table(run.store, config)

@@ -1,29 +1,12 @@
 """A Prefect server that is lost while releases run: what came of them counts, and is told."""
 
 import subprocess
-import sys
 from contextlib import ExitStack
-from pathlib import Path
 
 from servers import PATIENCE, server
+from test_crashes import CONFIG, UNJOIN
 
 from flows.audit import audit
-
-UNJOIN = Path(sys.executable).with_name("unjoin")
-CONFIG = """
-[input]
-path = "table.csv"
-[columns]
-class = "group"
-features = "rest"
-identifiers = ["patient"]
-[privacy]
-k = 10
-[evaluation]
-attacks = 0
-[output]
-name = "people"
-"""
 
 
 def started(*changes, folder, environment):
@@ -48,7 +31,7 @@ def until(process, step):
 
 def test_a_release_is_published_and_a_failed_gate_told_though_the_server_is_lost(tmp_path, small_table):
     small_table.to_csv(tmp_path / "table.csv", index=False)
-    (tmp_path / "release.toml").write_text(CONFIG)
+    (tmp_path / "release.toml").write_text(CONFIG.replace("plain", "prefect"))
     with ExitStack() as lost:
         environment = lost.enter_context(server(tmp_path / "prefect"))
         how = {"folder": tmp_path, "environment": environment | {"PREFECT_CLIENT_MAX_RETRIES": "1"}}
