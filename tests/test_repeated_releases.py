@@ -168,7 +168,13 @@ def look_back_at(asked):
 
 
 @pytest.mark.parametrize(
-    "sections", [{"privacy": {"k": K + 1}}, {"columns": {"types": {"age": "categorical"}}}, {"changed": {}}]
+    "sections",
+    [
+        {"privacy": {"k": K + 1}},
+        {"columns": {"types": {"age": "categorical"}}},
+        {"signing": {"private_key_from": "UNJOIN_KEY"}},
+        {"changed": {}},
+    ],
 )
 def test_a_changed_value_or_setting_is_a_change(place, sections):
     table = table_of(range(200))

@@ -17,8 +17,8 @@ from tasks.persons.stored import mixed, record_words
 def content_digest(connection: duckdb.DuckDBPyConnection, config: Config, key: bytes) -> str:
     """Return a digest of the loaded table, whatever the order of its records, and of the settings.
 
-    The seed and whatever does not shape a release stay out of it. Without the key nobody can tell by trying
-    which table it is of.
+    The seed and whatever does not shape a release stay out of it; whether it is signed counts. Without the
+    key nobody can tell by trying which table it is of.
 
     Parameters
     ----------
@@ -29,7 +29,8 @@ def content_digest(connection: duckdb.DuckDBPyConnection, config: Config, key: b
     key
         Stays private.
     """
-    digest = hmac.new(key, config.sha256.encode(), hashlib.sha256)
+    settings = f"{config.sha256} {config.signing.signs}"
+    digest = hmac.new(key, settings.encode(), hashlib.sha256)
     for table in _described_by(connection):
         columns = connection.execute(f"SELECT * FROM {table} ORDER BY rowid").fetchnumpy()
         for name, values in columns.items():
