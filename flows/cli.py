@@ -7,15 +7,12 @@ import shlex
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter, validators
 
 from tasks.errors import ConfigurationError, UnjoinError
 from tasks.version import __version__
-
-if TYPE_CHECKING:
-    from tasks.config import Config
 
 Engine = Literal["prefect", "plain"]
 Log = Literal["text", "json"]
@@ -465,6 +462,7 @@ def _release(config_path: Path, overrides: list[str], log: Log = "text") -> None
     os.environ.setdefault(
         "PREFECT_INTERNAL_LOGGING_LEVEL", "CRITICAL"
     )  # a lost server is told once, at the end
+    from flows.engines import release_with_engine  # noqa: PLC0415
     from flows.terminal import (  # noqa: PLC0415
         print_release,
         print_unchanged,
@@ -475,19 +473,8 @@ def _release(config_path: Path, overrides: list[str], log: Log = "text") -> None
 
     earlier = published_versions(config.output.directory / config.output.name)
     with steps_logged() if log == "json" else progress_shown():
-        folder = _published(config)
+        folder = release_with_engine(config)
     if folder.name in earlier:
         print_unchanged(folder)
     else:
         print_release(folder)
-
-
-def _published(config: "Config") -> Path:
-    if config.run.engine == "plain":
-        from flows.release_steps import release_table  # noqa: PLC0415
-
-        return release_table(config)
-    from flows.in_prefect import run_in_prefect  # noqa: PLC0415
-    from flows.release import release as flow  # noqa: PLC0415
-
-    return run_in_prefect(flow, config)

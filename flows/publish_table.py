@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from flows.release_steps import release_table
+from flows.engines import release_with_engine
 from tasks.config import Config
 from tasks.read_config import parse_config, read_config
 from tasks.reading.frames import write_parquet
@@ -62,11 +62,7 @@ def publish_table(table: Any, settings: Mapping[str, Any] | Path | str) -> Path:
         path = store.parent / TABLE
         write_parquet(table, path)
         config = asked.model_copy(update={"input": asked.input.model_copy(update={"path": path})})
-        if config.run.engine == "plain":
-            return release_table(config)
-        from flows.release import release  # noqa: PLC0415 - imports Prefect, which a plain run does without
-
-        return release(config)
+        return release_with_engine(config)
 
 
 def _config(settings: Mapping[str, Any] | Path | str) -> Config:
