@@ -16,6 +16,8 @@ from tasks.joins.class_join import (
     number_of_choices,
     smallest_records,
 )
+from tasks.joins.count_tree import CountTree
+from tasks.joins.low_pairs import low_pairs
 from tasks.joins.violating_joins import smallest_join, violating_choices, witnesses
 
 quick = settings(deadline=None, max_examples=60)
@@ -209,3 +211,76 @@ def test_inputs_are_left_as_they_were(family):
     smallest_records(family.counts)
     for counts, copy in zip(family.counts, before, strict=True):
         assert_array_equal(counts, copy)
+
+
+@pytest.fixture
+def smallest_groups(monkeypatch):
+    """Cut class counts into groups of one or two, and look at few of them at once."""
+    monkeypatch.setattr("tasks.joins.count_tree.LEAF", 1)
+    monkeypatch.setattr("tasks.joins.low_pairs.GROUPS", 3)
+    monkeypatch.setattr("tasks.joins.low_pairs.JOINED", 2)
+
+
+def some_counts(rng):
+    """Return class counts of two fragments; few or many values, with and without zeros."""
+    values, least = rng.integers(1, 6), rng.integers(0, 2)
+    return [
+        rng.integers(least, rng.integers(2, 9), size=(rng.integers(1, 70), values), dtype=np.int64)
+        for _ in range(2)
+    ]
+
+
+@pytest.mark.usefixtures("smallest_groups")
+@pytest.mark.parametrize("seed", range(60))
+def test_low_pairs_are_all_those_that_multiply_to_few_rows(seed):
+    rng = np.random.default_rng(seed)
+    f, g = some_counts(rng)
+    k = int(rng.integers(1, 40))
+    sizes = f @ g.T
+    found = [
+        entry
+        for part in low_pairs(f, g, k)
+        for entry in zip(part.first.tolist(), part.second.tolist(), part.sizes.tolist(), strict=True)
+    ]
+    rows, columns = np.nonzero((sizes > 0) & (sizes < k))
+    expected = zip(rows.tolist(), columns.tolist(), sizes[rows, columns].tolist(), strict=True)
+    assert sorted(found) == sorted(expected)
+
+
+def test_low_pairs_are_exact_beyond_single_precision():
+    big = 2**13 + 1
+    (found,) = low_pairs(np.array([[big, 1]]), np.array([[big, 1]]), big**2 + 2)
+    assert found.sizes.tolist() == [big**2 + 1]
+
+
+def test_nothing_joins_with_no_class_counts():
+    nothing, some = np.empty((0, 2), dtype=np.int64), np.array([[1, 1]])
+    assert list(low_pairs(nothing, some, 3)) == list(low_pairs(some, nothing, 3)) == []
+
+
+@pytest.mark.usefixtures("smallest_groups")
+def test_joins_that_no_bound_rules_out_are_refused_if_too_many(monkeypatch):
+    rng = np.random.default_rng(0)
+    f, g = rng.integers(0, 3, size=(2, 200, 4))
+    monkeypatch.setattr("tasks.joins.low_pairs.MAX_JOINS", 300)
+    with pytest.raises(InfeasibleError, match="too many distinct joins"):
+        list(low_pairs(f, g, 4))
+    assert list(low_pairs(f + 2, g + 2, 4)) == []
+
+
+@pytest.mark.usefixtures("smallest_groups")
+@pytest.mark.parametrize("seed", range(10))
+def test_groups_of_class_counts_hold_each_once_within_their_bounds(seed):
+    vectors = some_counts(np.random.default_rng(seed))[0].astype(np.float32)
+    tree = CountTree.of(vectors)
+    assert sorted(tree.order.tolist()) == list(range(len(vectors)))
+    assert_array_equal(tree.vectors, vectors[tree.order])
+    for level in tree.levels:
+        for i, (start, stop) in enumerate(zip(level.starts[:-1], level.starts[1:], strict=True)):
+            members = tree.vectors[start:stop]
+            assert_array_equal(level.least[i], members.min(axis=0))
+            assert_array_equal(level.most[i], members.max(axis=0))
+            assert_array_equal(level.positive[i], np.where(members > 0, members, np.inf).min(axis=0))
+    for above, below in zip(tree.levels, tree.levels[1:], strict=False):
+        assert_array_equal(above.starts, below.starts[::2])
+    assert np.diff(tree.levels[-1].starts).max() <= 2

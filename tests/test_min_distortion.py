@@ -1,5 +1,7 @@
 """min_distortion: valid over every subset of fragments, with as few changed records as can be."""
 
+from math import inf
+
 import enforcement_oracles
 import numpy as np
 import oracles
@@ -8,12 +10,12 @@ from hypothesis import example, given, settings
 from numpy.testing import assert_array_equal
 
 from tasks.config import Privacy
-from tasks.enforcement.compiled_joins import first_safe_compiled
+from tasks.enforcement.compiled_joins import JoinTree
 from tasks.enforcement.dependency_graph import nodes_of
 from tasks.enforcement.keep_records import keep_records
 from tasks.enforcement.larger_joins import violating_larger
 from tasks.enforcement.least_counts import least_counts
-from tasks.enforcement.min_distortion import _Enforcement, min_distortion
+from tasks.enforcement.min_distortion import _Enforcement, _taken_back, min_distortion
 from tasks.enforcement.moves import Moves
 from tasks.enforcement.nested_supports import nested_supports
 from tasks.enforcement.penalised_search import PenalisedSearch
@@ -276,14 +278,24 @@ def looked_at(rng, values=4, k=9):
     return owners, vectors.astype(np.float32), joins.astype(np.float32), k
 
 
+@pytest.mark.parametrize("leaf", [1, 32])
 @pytest.mark.parametrize("seed", range(60))
-def test_compiled_code_finds_the_same_first_safe_vector_of_each_owner(seed):
+def test_compiled_code_finds_the_same_first_safe_vector_of_each_owner(seed, leaf, monkeypatch):
+    monkeypatch.setattr("tasks.joins.count_tree.LEAF", leaf)
     owners, vectors, joins, k = looked_at(np.random.default_rng(seed))
     joined = vectors @ joins.T
     safe = ~((joined > 0) & (joined < k)).any(axis=1)
     expected = [min(np.flatnonzero(safe & (owners == owner))) for owner in sorted(set(owners[safe].tolist()))]
     assert first_safe(owners, vectors, joins, k).tolist() == expected
-    assert first_safe_compiled(owners, vectors, joins, k).tolist() == expected
+    assert JoinTree.of(joins).first_safe(owners, vectors, k).tolist() == expected
+
+
+def test_what_starts_from_too_many_changes_is_not_taken_back():
+    before = [np.array([[9, 1], [5, 5]]), np.array([[8, 2]])]
+    near, far = (before[0], np.array([[9, 1]])), (np.array([[10, 0], [10, 0]]), np.array([[10, 0]]))
+    assert len(_taken_back(before, [near, far], 10, inf)) == 2
+    assert len(_taken_back(before, [near, far], 10, 2)) == 1
+    assert len(_taken_back(before, [near, near], 10, 2)) == 2
 
 
 def test_compiled_code_takes_back_the_same_changes(monkeypatch):

@@ -9,6 +9,7 @@ every subset in the end; large inputs are not searched.
 
 from collections.abc import Sequence
 from itertools import islice
+from math import inf
 
 import numpy as np
 
@@ -28,6 +29,7 @@ WORK: dict[Guarantee, int] = {"join": 200_000_000, "records": 40_000_000}  # can
 MOST_WORK = 600_000_000
 PATIENCE = 40  # valid states in a row that are no better
 LEARNT_AT_ONCE = 1000
+FAR = 20  # times as many changes, which were never taken back to fewer
 
 
 def min_distortion(counts: Sequence[Counts], k: int, guarantee: Guarantee) -> tuple[Counts, ...]:
@@ -62,18 +64,27 @@ def min_distortion(counts: Sequence[Counts], k: int, guarantee: Guarantee) -> tu
         return tuple(counts)
     nested = nested_supports(counts, k, guarantee)
     options = [nested]
-    largest = max(int(fragment.sum(axis=1).max()) for fragment in counts)
+    single = max(int(fragment.sum(axis=1).max()) for fragment in counts) < EXACT_RECORDS
+    searched = single and _can_move(np.concatenate(counts), guarantee).sum() <= SEARCHED_ECS
     if guarantee == "join":
         options.append(least_counts(counts, k))
-        if largest < EXACT_RECORDS:
-            options = [take_back(counts, option, k) for option in options]
-    moving = _can_move(np.concatenate(counts), guarantee)
-    if moving.sum() <= SEARCHED_ECS and largest < EXACT_RECORDS:
+        if single:
+            options = _taken_back(counts, options, k, inf if searched else FAR)
+    if searched:
         found = _Enforcement(counts, options[-1], k, guarantee).run()
         if found is not None:
             options.append(take_back(counts, found, k) if guarantee == "join" else found)
     options.sort(key=lambda option: _changed(counts, option))
     return next((option for option in options if _is_safe(option, k, guarantee)), nested)
+
+
+def _taken_back(
+    counts: Sequence[Counts], options: Sequence[tuple[Counts, ...]], k: int, far: float
+) -> list[tuple[Counts, ...]]:
+    """Take back changes, but not of later options with so many times the changes left in the first."""
+    first = take_back(counts, options[0], k)
+    most = far * max(_changed(counts, first), 1)
+    return [first, *(take_back(counts, later, k) for later in options[1:] if _changed(counts, later) <= most)]
 
 
 class _Enforcement:

@@ -6,6 +6,8 @@ to, whatever the ECs beside it take.
 """
 
 from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +15,15 @@ import numpy.typing as npt
 from tasks.enforcement.moves import Moves
 from tasks.joins.class_join import Counts, Distinct, Indices, blocks_of, distinct_rows
 
+if TYPE_CHECKING:
+    from tasks.enforcement.compiled_joins import JoinTree
+
 Numbers = npt.NDArray[np.float32]
 
 ROUNDS = 2
 STEPS = 12
 MOST_MOVES = 60_000_000  # looked at in a fragment
-MOST_JOINS = 40_000  # that an EC is looked at with
+MOST_JOINS = 500_000  # that an EC is looked at with
 MOST_CELLS = 600_000_000  # of joins multiplied with class counts
 MOST_PRODUCTS = 2_000_000
 FIRST = 48  # joins that rule out most
@@ -139,16 +144,13 @@ class _Fragment:
     def __init__(self, before: Numbers, now: Numbers, joins: Numbers, k: int) -> None:
         self.before, self.now, self.k = before, now, k
         self.cost = np.maximum(before - now, 0).sum(axis=1)
-        hardest = np.argsort(
-            -_unsafe_with(before[:: max(len(before) // LOOKED_AT, 1)], joins, k), kind="stable"
-        )
-        self.joins = joins[hardest]
+        self.joins = joins
         self.moves = Moves(before.shape[1])
 
     def take_back(self) -> None:
         """Let each EC take the nearest class counts found that are safe with all joins."""
         ecs = np.flatnonzero(self.cost > 0)
-        back = ecs[_first_safe(np.arange(len(ecs)), self.before[ecs], self.joins, self.k)]
+        back = ecs[self._first_safe(np.arange(len(ecs)), self.before[ecs])]
         self.now[back], self.cost[back] = self.before[back], 0
         steps = min(STEPS, MOST_MOVES // max(len(ecs) * self.moves.number, 1))
         if steps:
@@ -167,24 +169,33 @@ class _Fragment:
             cost = np.maximum(self.before[ecs][owners] - after, 0).sum(axis=1)
             cheap = np.flatnonzero(cost < self.cost[ecs][owners])
             cheap = cheap[np.argsort(cost[cheap], kind="stable")]
-            chosen = cheap[_first_safe(owners[cheap], after[cheap], self.joins, self.k)]
+            chosen = cheap[self._first_safe(owners[cheap], after[cheap])]
             taking = owners[chosen]
             self.now[ecs[taking]], self.cost[ecs[taking]] = after[chosen], cost[chosen]
             found |= len(taking) > 0
         return found
 
+    def _first_safe(self, owners: Indices, vectors: Numbers) -> Indices:
+        if len(vectors) * len(self.joins) <= COMPILED_JOINS:
+            return first_safe(owners, vectors, self._hardest, self.k)
+        return self._tree.first_safe(owners, vectors, self.k)
+
+    @cached_property
+    def _hardest(self) -> Numbers:
+        """The joins, those first that rule out most of some ECs."""
+        some = self.before[:: max(len(self.before) // LOOKED_AT, 1)]
+        return self.joins[np.argsort(-_unsafe_with(some, self.joins, self.k), kind="stable")]
+
+    @cached_property
+    def _tree(self) -> "JoinTree":
+        from tasks.enforcement.compiled_joins import JoinTree  # noqa: PLC0415 - imports the compiler
+
+        return JoinTree.of(self.joins)
+
 
 def _unsafe_with(vectors: Numbers, joins: Numbers, k: int) -> Indices:
     joined = vectors @ joins.T
     return np.asarray(((joined > 0) & (joined < k)).sum(axis=0))
-
-
-def _first_safe(owners: Indices, vectors: Numbers, joins: Numbers, k: int) -> Indices:
-    if len(vectors) * len(joins) < COMPILED_JOINS:
-        return first_safe(owners, vectors, joins, k)
-    from tasks.enforcement.compiled_joins import first_safe_compiled  # noqa: PLC0415 - imports the compiler
-
-    return first_safe_compiled(owners, vectors, joins, k)
 
 
 def first_safe(owners: Indices, vectors: Numbers, joins: Numbers, k: int) -> Indices:

@@ -1,11 +1,11 @@
 """The choices of equivalence classes (ECs) whose join isolates too few rows, over every subset of fragments.
 
-Pairs are multiplied out, as far as they can violate; larger choices are searched by common support.
+Pairs are multiplied out, as far as groups of them can violate; larger choices are searched by common support.
 """
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, islice, product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,15 +16,13 @@ from tasks.joins.class_join import (
     Indices,
     blocks_of,
     distinct_rows,
-    refuse_if_too_costly,
     smallest_pair,
 )
 from tasks.joins.common_supports import larger_choices, smallest_larger
+from tasks.joins.low_pairs import low_pairs
 
 LISTED_CHOICES = 1000
 FOR_EACH_FIRST = 4  # witnesses of more than two members
-MAX_JOINS = 5_000_000_000
-EXACT_IN_FLOAT32 = 2**24  # whole numbers
 
 
 class Member(NamedTuple):
@@ -145,14 +143,9 @@ def _violating_pairs(fragments: Sequence[Distinct], pair: tuple[int, int], k: in
     """Yield the violating choices of two fragments."""
     f, g = (fragments[i].vectors for i in pair)
     rows, columns = _suspects(f, g, k)
-    refuse_if_too_costly(len(rows) * len(columns), MAX_JOINS)
-    exact: type[np.floating[Any]] = np.float32 if k * k * f.shape[1] < EXACT_IN_FLOAT32 else np.float64
-    left, right = (np.minimum(v, k).astype(exact) for v in (f[rows], g[columns].T))
-    for block in blocks_of(len(rows), len(columns)):
-        sizes = left[block] @ right
-        for row, column in np.argwhere((sizes > 0) & (sizes < k)).tolist():
-            vectors = int(rows[block.start + row]), int(columns[column])
-            yield Witness(pair, vectors, int(sizes[row, column]))
+    for found in low_pairs(f[rows], g[columns], k):
+        for row, column, size in zip(*(part.tolist() for part in found), strict=True):
+            yield Witness(pair, (int(rows[row]), int(columns[column])), int(size))
 
 
 def _suspects(f: Counts, g: Counts, k: int) -> tuple[Indices, Indices]:
