@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import duckdb
+import numpy as np
+import numpy.typing as npt
 
 from validations.groups import Groups
 
@@ -49,28 +51,16 @@ class ClassCounts(NamedTuple):
         value = self.connection.execute(query).fetchall()[0][0]
         return None if value is None else int(value)
 
+    def rows(self, table: str) -> npt.NDArray[np.int64]:
+        """Return the class counts of a table, shape (rows, class values)."""
+        columns = [f"v{value}" for value in range(self.values)]
+        found = self.connection.execute(f"SELECT {', '.join(columns)} FROM {table}").fetchnumpy()
+        return np.column_stack([found[column] for column in columns]).astype(np.int64)
+
     @property
     def product(self) -> str:
         """The SQL text of the join size of one row of table `a` and one of table `b`."""
         return balanced_sum([f"a.v{value} * b.v{value}" for value in range(self.values)])
-
-
-def smallest_between(counts: ClassCounts, first: str, second: str) -> int | None:
-    """Return the smallest join with rows of a row of one table and a row of another; None if there is none.
-
-    Raises
-    ------
-    TooCostlyError
-        If that takes more than `LARGEST_WORK` multiplications.
-    """
-    work = counts.size(first) * counts.size(second) * counts.values
-    if work > LARGEST_WORK:
-        raise TooCostlyError(f"{work:.1e} multiplications of class counts exceed {LARGEST_WORK:.0e}")
-    if counts.values == 0:
-        return None
-    return counts.smallest(f"""
-        SELECT min(rows) FILTER (rows > 0)
-        FROM (SELECT {counts.product} AS rows FROM {first} AS a, {second} AS b)""")
 
 
 def support(counts: ClassCounts) -> str:

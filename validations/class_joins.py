@@ -7,17 +7,14 @@ A choice takes one equivalence class (EC) from each of two or more fragments. It
 from contextlib import suppress
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from validations.class_counts import (
     LARGEST_SUPPORTS,
     LARGEST_WORK,
     ClassCounts,
     TooCostlyError,
-    smallest_between,
     support,
 )
+from validations.smallest_product import smallest_between
 from validations.support_joins import smallest_by_support
 
 LARGEST_PRODUCTS = 20_000_000
@@ -48,8 +45,9 @@ class SmallestJoin(NamedTuple):
 def smallest_join(counts: ClassCounts, k: int) -> SmallestJoin:
     """Return the smallest join with rows, over every choice from every set of two or more fragments.
 
-    Pairs are compared directly. Larger sets follow from products of class counts, fragment by fragment, or,
-    where those are many, from what the ECs can have in common, see `validations.support_joins`.
+    Pairs are compared directly, see `validations.smallest_product`. Larger sets follow from products of class
+    counts, fragment by fragment, or, where those are many, from what the ECs can have in common, see
+    `validations.support_joins`.
 
     - A product needs to be made only where the supports cross, so that neither holds the other: with nested
       supports the ECs on the larger side can be left out, and the join does not grow.
@@ -97,19 +95,10 @@ def _smallest_of_more(counts: ClassCounts, cap: int) -> int:
     """Return the smallest join of any set of fragments, or `cap` if there is none below it."""
     with suppress(TooCostlyError):
         return _smallest_product(counts, cap, min(FEW_PRODUCTS, LARGEST_PRODUCTS), FEW_PRODUCTS)
+    tables = [counts.rows(f"counts_{fragment}") for fragment in range(1, counts.fragments + 1)]
     with suppress(TooCostlyError):
-        return smallest_by_support(_as_arrays(counts), cap)
+        return smallest_by_support(tables, cap)
     return _smallest_product(counts, cap, LARGEST_PRODUCTS, LARGEST_WORK // counts.values)
-
-
-def _as_arrays(counts: ClassCounts) -> list[npt.NDArray[np.int64]]:
-    """Return the distinct class counts of every fragment, shape (ECs, class values)."""
-    columns = [f"v{value}" for value in range(counts.values)]
-    found = []
-    for fragment in range(1, counts.fragments + 1):
-        table = counts.connection.execute(f"SELECT {', '.join(columns)} FROM counts_{fragment}").fetchnumpy()
-        found.append(np.column_stack([table[column] for column in columns]).astype(np.int64))
-    return found
 
 
 def _smallest_product(counts: ClassCounts, cap: int, most_kept: int, most: int) -> int:

@@ -4,9 +4,9 @@ from validations.class_counts import (
     LARGEST_SUPPORTS,
     ClassCounts,
     TooCostlyError,
-    smallest_between,
     support,
 )
+from validations.smallest_product import smallest_between
 
 
 def smallest_records(counts: ClassCounts) -> int | None:
