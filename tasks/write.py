@@ -17,6 +17,12 @@ from tasks.tables import read_fragments, read_sensitive
 WRITERS = 2
 """Fragments that are written at once: the rows of a file stand in order, which keeps one core busy."""
 
+SIGNS_TO_QUOTE = ',"\r\n#'
+"""A field of a CSV file that holds one of these stands in quotes."""
+
+AT_ONCE = 1000
+"""Lines that are in memory at once."""
+
 
 class Names(NamedTuple):
     """The columns of a fragment's files, in their order."""
@@ -26,10 +32,20 @@ class Names(NamedTuple):
     class_attribute: str
 
     @property
+    def all(self) -> list[str]:
+        """Their names."""
+        return [*self.features, *self.sensitive, self.class_attribute]
+
+    @property
+    def stored(self) -> list[str]:
+        """What the values that are published as they are are called in the table of lines."""
+        return [*(f"s{index}" for index in range(1, len(self.sensitive) + 1)), "class_value"]
+
+    @property
     def values(self) -> list[str]:
         """What is published as it is, selected from the table of lines."""
-        sensitive = [f"s{index} AS {quoted(name)}" for index, name in enumerate(self.sensitive, 1)]
-        return [*sensitive, f"class_value AS {quoted(self.class_attribute)}"]
+        names = [*self.sensitive, self.class_attribute]
+        return [f"{value} AS {quoted(name)}" for value, name in zip(self.stored, names, strict=True)]
 
 
 @step("write the fragments")
@@ -50,6 +66,7 @@ def write_fragments(store: Path, config: Config, staging: Path, release_version:
         ):
             files.append(written)
             progress(len(files) / len(names))
+        connection.execute("RESET threads")
         write_manifest(draft_manifest(connection, config, release_version, files), staging)
     counted(files=2 * len(files))
     return [name for written in files for name in (written.csv, written.parquet)]
@@ -65,19 +82,32 @@ def _write_fragment(
 
 
 def _write_csv(connection: duckdb.DuckDBPyConnection, number: int, names: Names, path: Path) -> None:
-    """Repeat each line as often as it has records; the order of lines is kept."""
-    cells = [f"nullif(f{index}, '') AS {quoted(name)}" for index, name in enumerate(names.features, 1)]
-    connection.execute(f"""
-        COPY (
-            SELECT {", ".join([*cells, *names.values])} FROM (
-                SELECT *, unnest(range(records)) FROM (
-                    SELECT cells.*, published.*
-                    FROM published_{number} AS published JOIN regions_{number} AS cells ON cells.rowid = ec
-                    ORDER BY line
-                )
-            )
-        ) TO {literal(str(path))} (FORMAT csv, HEADER true, DELIMITER ',', QUOTE '"', ESCAPE '"', NULLSTR '')
+    """Repeat each line as often as it has records; the text of its cells is made once for each class."""
+    cells = ", ".join(_field(f"f{index}") for index in range(1, len(names.features) + 1))
+    values = ", ".join(_field(value) for value in names.stored)
+    lines = connection.execute(f"""
+        WITH cells AS MATERIALIZED (SELECT rowid AS ec, concat_ws(',', {cells}) AS text FROM regions_{number})
+        SELECT concat_ws(',', text, {values}), records FROM published_{number} JOIN cells USING (ec)
+        ORDER BY line
     """)
+    with path.open("wb") as file:
+        file.write(f"{','.join(map(_quoted, names.all))}\n".encode())
+        while some := lines.fetchmany(AT_ONCE):
+            for text, records in some:
+                line = f"{text}\n".encode()
+                for written in range(0, records, AT_ONCE):
+                    file.write(line * min(records - written, AT_ONCE))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"' if any(sign in name for sign in SIGNS_TO_QUOTE) else name
+
+
+def _field(value: str) -> str:
+    """Return SQL for a value as it stands in a CSV file; nothing where it is missing."""
+    signs = " OR ".join(f"contains({value}, chr({ord(sign)}))" for sign in SIGNS_TO_QUOTE)
+    doubled = f"""'"' || replace({value}, '"', '""') || '"'"""
+    return f"CASE WHEN {signs} THEN {doubled} ELSE coalesce({value}, '') END"
 
 
 def _write_parquet(connection: duckdb.DuckDBPyConnection, number: int, names: Names, path: Path) -> None:

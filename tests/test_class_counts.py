@@ -5,8 +5,8 @@ import pytest
 from published_folder import ClassOf, Fragment, Range, build
 
 from validations.class_counts import count_classes
-from validations.groups import read_columns, read_groups
 from validations.promises import read_promises
+from validations.read_groups import read_columns, read_groups
 
 
 @pytest.mark.parametrize("fragments", [1, 2])
@@ -18,7 +18,8 @@ def test_each_class_value_is_counted_once(fragments, tmp_path):
         groups = []
         for number in range(1, fragments + 1):
             path = tmp_path / f"fragment_{number}.csv"
-            groups.append(read_groups(connection, path, read_columns(connection, path), promises, number))
+            columns = read_columns(connection, path)
+            groups.append(read_groups(connection, path, columns, promises, number, scratch=tmp_path))
         counts = count_classes(connection, groups)
         assert counts.values == 3
         rows = connection.execute("SELECT DISTINCT v0, v1, v2 FROM class_counts_1").fetchall()

@@ -40,7 +40,7 @@ def agreement(csv: Groups, parquet: Groups, *, in_order: bool) -> Agreement:
         all_groups AS (
             SELECT 'csv' AS format, ec{_values_as(csv, values)}, n, NULL AS first_line, NULL AS last_line,
                    {place} AS place
-            FROM {csv.table}
+            FROM {csv.table if in_order else csv.rows}
             UNION ALL
             SELECT 'parquet', ec{_values_as(parquet, values)}, n, first_line, last_line, NULL
             FROM {parquet.table}),
@@ -62,10 +62,10 @@ def _equal_classes(csv: Groups, parquet: Groups) -> str:
     """Return a CTE that gives the ECs of both files that have equal cells the same number."""
     return f"""equal_classes AS (
             SELECT format, ec, min(2 * ec + (format = 'csv')::INTEGER)
-                                   OVER (PARTITION BY {csv.cells}) AS equal
-            FROM (SELECT 'csv' AS format, ec, {_as_values(csv)} FROM {csv.table} WHERE first_line = ec
+                                   OVER (PARTITION BY {", ".join(csv.cells) or "true"}) AS equal
+            FROM (SELECT 'csv' AS format, ec{_cells_as_values(csv)} FROM {csv.classes}
                   UNION ALL
-                  SELECT 'parquet', ec, {_as_values(parquet)} FROM {parquet.table} WHERE first_line = ec))"""
+                  SELECT 'parquet', ec{_cells_as_values(parquet)} FROM {parquet.classes}))"""
 
 
 def _values_as(groups: Groups, names: list[str]) -> str:
@@ -74,8 +74,10 @@ def _values_as(groups: Groups, names: list[str]) -> str:
     return "".join(f", {values[place]} AS {name}" for place, name in zip(groups.values, names, strict=True))
 
 
-def _as_values(groups: Groups) -> str:
-    return ", ".join(f"{value} AS c{place}" for place, value in enumerate(_values(groups), 1))
+def _cells_as_values(groups: Groups) -> str:
+    """Return the cells of an EC as values, each after a comma."""
+    values = zip(groups.columns.split(", "), _values(groups), strict=True)
+    return "".join(f", {value} AS {column}" for column, value in values if column in groups.cells)
 
 
 def _values(groups: Groups) -> list[str]:

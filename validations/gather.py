@@ -25,12 +25,11 @@ from validations.groups import (
     class_cells,
     class_sizes,
     misplaced,
-    read_columns,
-    read_groups,
 )
 from validations.promises import PROMISES, Promises
 from validations.protected_values import ValuesEvidence, protected_values
 from validations.published_files import Columns, UnreadableError
+from validations.read_groups import read_columns, read_groups
 from validations.spelling import has_no_metadata, is_written_plainly
 from validations.well_formed import unsound
 
@@ -74,7 +73,7 @@ def gather_evidence(folder: Path, promises: Promises, store: Path | None = None)
         connection.execute(macros(promises.kinds.values()))
         with ThreadPoolExecutor(max_workers=READERS) as readers:
             read = readers.map(
-                lambda number: _gather_fragment(connection.cursor(), folder, promises, number),
+                lambda number: _gather_fragment(connection.cursor(), folder, promises, number, Path(scratch)),
                 range(1, len(promises.fragments) + 1),
             )
         csv_groups, fragments = zip(*read, strict=True)
@@ -90,11 +89,11 @@ def gather_evidence(folder: Path, promises: Promises, store: Path | None = None)
 
 
 def _gather_fragment(
-    connection: duckdb.DuckDBPyConnection, folder: Path, promises: Promises, number: int
+    connection: duckdb.DuckDBPyConnection, folder: Path, promises: Promises, number: int, scratch: Path
 ) -> tuple[Groups | None, FragmentEvidence]:
     promise = promises.fragments[number - 1]
-    csv_groups, csv, out_of_place = _gather_file(connection, folder / promise.csv, promises, number)
-    parquet_groups, parquet, _ = _gather_file(connection, folder / promise.parquet, promises, number)
+    csv_groups, csv, out_of_place = _gather_file(connection, folder / promise.csv, promises, number, scratch)
+    parquet_groups, parquet, _ = _gather_file(connection, folder / promise.parquet, promises, number, scratch)
     compared = None
     if csv_groups and parquet_groups and parquet.unsound is not None and _names(csv) == _names(parquet):
         compared = agreement(csv_groups, parquet_groups, in_order=out_of_place == 0)
@@ -107,13 +106,13 @@ def _gather_fragment(
 
 
 def _gather_file(
-    connection: duckdb.DuckDBPyConnection, path: Path, promises: Promises, number: int
+    connection: duckdb.DuckDBPyConnection, path: Path, promises: Promises, number: int, scratch: Path
 ) -> tuple[Groups | None, FileEvidence, int | None]:
     """Return the groups of a file, what it shows, and how many groups of a CSV file are out of place."""
     columns = groups = problem = None
     try:
         columns = read_columns(connection, path)
-        groups = read_groups(connection, path, columns, promises, number)
+        groups = read_groups(connection, path, columns, promises, number, scratch=scratch)
     except UnreadableError as error:
         problem = f"{path.name} could not be read: {error}"
     digest = _sha256(path)

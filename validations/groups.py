@@ -1,27 +1,18 @@
-"""The groups of a file: rows that are alike in every cell, counted in SQL in one pass over the file.
+"""The groups of a file: rows that are alike in every cell, counted in SQL.
 
 A group has its number of rows `n`, its `first_line` and `last_line` (from 0), and `ec`, the first line of its
 equivalence class (EC): the rows that are alike in every cell but the class and the sensitive attributes.
+What else they hold is told once for each EC.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from validations.promises import Promises
-from validations.published_files import (
-    Columns,
-    UnreadableError,
-    csv_columns,
-    csv_rows,
-    parquet_columns,
-    parquet_rows,
-    positions,
-)
+from validations.published_files import positions
 
 Format = Literal["csv", "parquet"]
 
@@ -31,14 +22,14 @@ VALUES = {"class", "sensitive"}
 
 @dataclass(frozen=True)
 class Groups:
-    """A table of groups in DuckDB.
+    """Two tables in DuckDB: of the groups, with their class and sensitive values, and of their ECs' cells.
 
     Attributes
     ----------
     connection
         Where the table is.
     table
-        Its name, such as csv_1.
+        The name of the first, such as csv_1.
     format
         The kind of file that it was made from.
     names
@@ -59,10 +50,19 @@ class Groups:
         return positions(len(self.kinds))
 
     @property
-    def cells(self) -> str:
+    def classes(self) -> str:
+        """The name of the table that has `ec` and the cells of each equivalence class."""
+        return f"{self.table}_classes"
+
+    @property
+    def rows(self) -> str:
+        """What has all columns of each group, to select from."""
+        return f"{self.table} JOIN {self.classes} USING (ec)"
+
+    @property
+    def cells(self) -> tuple[str, ...]:
         """The SQL names of what makes an equivalence class: all columns but the class and sensitive ones."""
-        cells = [f"c{place}" for place, kind in enumerate(self.kinds, 1) if kind not in VALUES]
-        return ", ".join(cells) or "true"
+        return tuple(f"c{place}" for place, kind in enumerate(self.kinds, 1) if kind not in VALUES)
 
     @property
     def values(self) -> tuple[int, ...]:
@@ -107,59 +107,6 @@ class ClassCells(NamedTuple):
     repeated: int
 
 
-def read_columns(connection: duckdb.DuckDBPyConnection, path: Path) -> Columns:
-    """Return the columns of a CSV or Parquet file, or raise UnreadableError."""
-    return csv_columns(path) if path.suffix == ".csv" else parquet_columns(connection, path)
-
-
-def read_groups(
-    connection: duckdb.DuckDBPyConnection, path: Path, columns: Columns, promises: Promises, number: int
-) -> Groups:
-    """Read all rows of a fragment's file into a table of groups.
-
-    Parameters
-    ----------
-    connection
-        Gets the table.
-    path
-        The file.
-    columns
-        Its columns, see `read_columns`.
-    promises
-        Gives the columns' kinds.
-    number
-        The fragment's number, from 1.
-
-    Raises
-    ------
-    UnreadableError
-        If a row does not fit the columns.
-    """
-    kinds = promises.kinds
-    file_format: Format = "csv" if path.suffix == ".csv" else "parquet"
-    groups = Groups(
-        connection=connection,
-        table=f"{file_format}_{number}",
-        format=file_format,
-        names=columns.names,
-        kinds=tuple(kinds.get(name, "undeclared") for name in columns.names),
-    )
-    source = csv_rows(path, len(columns.names))
-    if file_format == "parquet":
-        source = parquet_rows(path, len(columns.names))
-    try:
-        connection.execute(f"""
-            CREATE TABLE {groups.table} AS
-            SELECT *, min(first_line) OVER (PARTITION BY {groups.cells}) AS ec
-            FROM (SELECT {groups.columns}, count(*) AS n, min(line) AS first_line, max(line) AS last_line
-                  FROM {source} GROUP BY {groups.columns})""")
-    except duckdb.OutOfMemoryException:
-        raise  # this says nothing of the file
-    except duckdb.Error:
-        raise UnreadableError("its rows are not what its columns say") from None
-    return groups
-
-
 def class_sizes(groups: Groups) -> npt.NDArray[np.int64]:
     """Return the number of records of every EC, shape (ECs,)."""
     query = f"SELECT sum(n)::BIGINT AS n FROM {groups.table} GROUP BY ec"
@@ -183,10 +130,20 @@ def class_cells(groups: Groups) -> ClassCells | None:
 
 def misplaced(groups: Groups) -> int:
     """Return how many groups of a CSV file do not stand where the order by their own cells puts them."""
+    rows, order = _ordered(groups)
     row = groups.row(f"""
         SELECT count(*)
         FROM (SELECT n, first_line, last_line, coalesce(sum(n) OVER (
-                  ORDER BY {groups.columns} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS place
-              FROM {groups.table})
+                  ORDER BY {order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS place
+              FROM {rows})
         WHERE first_line <> place OR last_line <> place + n - 1""")
     return int(row[0])
+
+
+def _ordered(groups: Groups) -> tuple[str, str]:
+    """Return what to select groups from, and by what to order them: by ECs first where cells stand first."""
+    values = [f"c{place + 1}" for place in groups.values]
+    if not groups.cells or groups.columns != ", ".join([*groups.cells, *values]):
+        return groups.rows, groups.columns
+    ranks = f"SELECT ec, row_number() OVER (ORDER BY {', '.join(groups.cells)}) AS rank FROM {groups.classes}"
+    return f"{groups.table} JOIN ({ranks}) USING (ec)", ", ".join(["rank", *values])

@@ -96,11 +96,11 @@ def write_tied(
     columns = [name for name, *_ in connection.execute(f"DESCRIBE {regions}").fetchall()]
     if columns != [f"f{place}" for place in cells]:
         raise UntiedError(f"the private store has other columns than {promise.csv}")
-    equal = " AND ".join(f"coalesce(f{place}, '') = c{place}" for place in cells)
+    equal = " AND ".join(f"coalesce(f{place}, '') = c{place}" for place in cells) or "true"
     connection.execute(f"""
         CREATE OR REPLACE TEMP TABLE tied_{number} AS
         SELECT region.rowid AS member, ec
-        FROM {regions} AS region JOIN {groups.table} ON first_line = ec AND {equal}""")
+        FROM {regions} AS region JOIN {groups.classes} ON {equal}""")
     if count_rows(connection, f"tied_{number}") != count_rows(connection, regions):
         raise UntiedError(f"the private store has equivalence classes that {promise.csv} has not")
 

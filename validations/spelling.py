@@ -1,6 +1,7 @@
 """Whether a file is written in the one way a release writes it: the same cells, always the same bytes."""
 
 import hashlib
+from itertools import groupby
 from pathlib import Path
 
 import duckdb
@@ -30,10 +31,7 @@ def is_written_plainly(groups: Groups, path: Path, columns: Columns, sha256: str
     """
     header = ",".join(_field(name) for name in columns.names) + "\n"
     written, size = hashlib.sha256(header.encode()), len(header.encode())
-    cells = [_quoted(column) for column in groups.columns.split(", ")]
-    found = groups.connection.execute(
-        f"SELECT concat_ws(',', {', '.join(cells)}), n FROM {groups.table} ORDER BY first_line"
-    )
+    found = groups.connection.execute(_lines(groups))
     while lines := found.fetchmany(BATCH):
         for line, rows in lines:
             text = f"{line}\n".encode() * rows
@@ -42,13 +40,32 @@ def is_written_plainly(groups: Groups, path: Path, columns: Columns, sha256: str
     return size == path.stat().st_size and written.hexdigest() == sha256
 
 
+def _lines(groups: Groups) -> str:
+    """Return SQL for the line of each group and its number of rows, in order.
+
+    Neighbouring cells are put together once for each EC, before the lines are made.
+    """
+    parts: list[str] = []
+    texts: list[str] = []
+    for are_cells, columns in groupby(groups.columns.split(", "), key=groups.cells.__contains__):
+        text = f"concat_ws(',', {', '.join(map(_quoted, columns))})"
+        parts.append(f"t{len(texts)}" if are_cells else text)
+        if are_cells:
+            texts.append(f"{text} AS t{len(texts)}")
+    return f"""
+        WITH texts AS MATERIALIZED (SELECT {", ".join(["ec", *texts])} FROM {groups.classes})
+        SELECT concat_ws(',', {", ".join(parts)}), n FROM {groups.table} JOIN texts USING (ec)
+        ORDER BY first_line"""
+
+
 def _field(name: str) -> str:
     return '"' + name.replace('"', '""') + '"' if any(sign in name for sign in SIGNS_TO_QUOTE) else name
 
 
 def _quoted(column: str) -> str:
     doubled = f"""'"' || replace({column}, '"', '""') || '"'"""
-    return f"""CASE WHEN regexp_matches({column}, '[,"\\r\\n#]') THEN {doubled} ELSE {column} END"""
+    signs = " OR ".join(f"contains({column}, chr({ord(sign)}))" for sign in SIGNS_TO_QUOTE)
+    return f"CASE WHEN {signs} THEN {doubled} ELSE {column} END"
 
 
 def has_no_metadata(connection: duckdb.DuckDBPyConnection, path: Path) -> bool:

@@ -38,8 +38,8 @@ def _different_cells(groups: Groups, kind: str) -> Iterator[str]:
     )
     groups.connection.execute(f"""
         CREATE OR REPLACE TEMP TABLE different AS SELECT cell, count(*) AS n
-        FROM (SELECT unnest([{", ".join(columns)}]) AS cell FROM {groups.table}
-              WHERE {"true" if kind in VALUES else "first_line = ec"})
+        FROM (SELECT unnest([{", ".join(columns)}]) AS cell
+              FROM {groups.table if kind in VALUES else groups.classes})
         GROUP BY cell""")
     groups.connection.execute(
         f"CREATE OR REPLACE TEMP TABLE judged AS SELECT *, coalesce({sound}, false) AS sound FROM different"

@@ -9,10 +9,11 @@ from pathlib import Path
 import duckdb
 from costs import measured, tell
 
-from validations.groups import class_sizes, read_columns, read_groups
+from validations.groups import class_sizes
 from validations.promises import FragmentPromise, Promises
 from validations.protected_values import protected_values
 from validations.protection import Closeness, Diversity, ProtectedPromise
+from validations.read_groups import read_columns, read_groups
 
 
 def verify(path: Path, promises: Promises) -> tuple[int, float | None, float | None]:
@@ -20,7 +21,9 @@ def verify(path: Path, promises: Promises) -> tuple[int, float | None, float | N
     with duckdb.connect() as connection:
         connection.execute("SET enable_progress_bar = false")
         connection.execute("SET GLOBAL disabled_optimizers = 'common_subexpressions'")
-        groups = read_groups(connection, path, read_columns(connection, path), promises, 1)
+        groups = read_groups(
+            connection, path, read_columns(connection, path), promises, 1, scratch=path.parent
+        )
         (values,) = protected_values(groups, promises, 1)
         return int(class_sizes(groups).min()), values.level, values.distance
 

@@ -1,0 +1,113 @@
+"""The gate reads one line of each run of equal lines: it sees the same as in the whole file."""
+
+from hashlib import sha256
+
+import duckdb
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from published_folder import ClassOf, Fragment, Range, build
+
+from validations import line_runs, read_groups
+from validations.promises import read_promises
+from validations.published_files import Columns, UnreadableError
+from validations.spelling import is_written_plainly
+
+CELLS = st.sampled_from(["", "a", "b", '"a"', '"a, b"', '"a""b"', '"a\nb"', 'a"b', '"', "a\r", "a,", "é"])
+LINES = st.lists(st.tuples(CELLS, CELLS, st.integers(1, 3)), max_size=6)
+
+
+@pytest.fixture(scope="module")
+def promises(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("release")
+    classes = [ClassOf((Range(1, 1),), {"a": 3, "b": 3})]
+    return read_promises(build([Fragment({"x": "integer"}, classes)], k=2).write(folder))
+
+
+def found(path, promises, small, monkeypatch):
+    """Return the groups of a file, or that it cannot be read."""
+    monkeypatch.setattr(read_groups, "SMALL", small)
+    columns = Columns(("x", "class"), ("VARCHAR", "VARCHAR"))
+    with duckdb.connect() as connection:
+        try:
+            groups = read_groups.read_groups(
+                connection, path, columns, promises, 1, scratch=path.parent / "s"
+            )
+        except UnreadableError:
+            return "unreadable"
+        rows = connection.execute(
+            f"SELECT c1, c2, n, first_line, last_line, ec FROM {groups.rows} ORDER BY ALL"
+        ).fetchall()
+        return rows, is_written_plainly(groups, path, columns, sha256(path.read_bytes()).hexdigest())
+
+
+ENDS = st.sampled_from(["\n", "", "\n\n", "\r\n"])
+HEADERS = st.sampled_from(["x,class", '"x\n",class', "a,b"])
+
+
+@given(content=st.tuples(HEADERS, LINES, ENDS))
+@example(content=("a,b", [("a", "b", 3)], ""))
+@example(content=("a,b", [("a", "b", 3), ("a", "c", 2)], "\n"))
+@example(content=("x,class", [("a", '"\na"', 2)], "\n"))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_runs_show_what_the_whole_file_does(promises, tmp_path, monkeypatch, content):
+    header, lines, end = content
+    (tmp_path / "s").mkdir(exist_ok=True)
+    path = tmp_path / "fragment_1.csv"
+    rows = [f"{one},{two}" for one, two, times in lines for _ in range(times)]
+    path.write_bytes(("\n".join([header, *rows]) + end).encode())
+    whole = found(path, promises, 1 << 22, monkeypatch)
+    assert found(path, promises, 0, monkeypatch) == whole
+    assert not list((tmp_path / "s").iterdir())
+
+
+def runs(content, tmp_path):
+    path, short = tmp_path / "long.csv", tmp_path / "short.csv"
+    path.write_bytes(content)
+    lengths = line_runs.write_runs(path, short)
+    return None if lengths is None else (short.read_bytes(), lengths.tolist())
+
+
+def test_one_line_of_each_run_is_written(tmp_path):
+    assert runs(b"h\nh\nh\na\nb\nb\nb\na\n", tmp_path) == (b"h\nh\na\nb\na\n", [2, 1, 3, 1])
+
+
+@pytest.mark.parametrize("chunk", range(1, 9))
+def test_runs_go_on_where_pieces_of_the_file_meet(chunk, tmp_path, monkeypatch):
+    monkeypatch.setattr(line_runs, "CHUNK", chunk)
+    lines = b"ab\n" * 30 + b"abc\n" * 40
+    assert runs(b"head\n" + lines, tmp_path) == (b"head\nab\nabc\n", [30, 40])
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"h", b"h\na", b"h\n\n", b"h\na\r\n", b'h\n"a\n', b'"h\n"\na\n', b"\n", b"h\na\r"]
+)
+def test_lines_that_may_not_be_rows_are_refused(content, tmp_path):
+    assert runs(content, tmp_path) is None
+
+
+def test_a_file_of_few_equal_lines_is_not_copied(tmp_path, monkeypatch):
+    monkeypatch.setattr(line_runs, "CHUNK", 100)
+    assert runs(b"h\n" + b"".join(b"%d\n" % number for number in range(100)), tmp_path) is None
+    assert (tmp_path / "short.csv").stat().st_size < 110
+
+
+def test_a_line_without_end_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(line_runs, "CHUNK", 10)
+    monkeypatch.setattr(line_runs, "LONGEST", 20)
+    read = []
+    monkeypatch.setattr(line_runs, "_is_row", lambda line: read.append(len(line)) or line.endswith(b"\n"))
+    assert runs(b"h\n" + b"a" * 1000, tmp_path) is None
+    assert max(read) < 40
+
+
+def test_ecs_with_the_same_hash_are_told_apart(promises, tmp_path, monkeypatch):
+    path = tmp_path / "fragment_1.csv"
+    path.write_text("x,class\n1,a\n1,b\n2,a\n2,a\n", encoding="utf-8")
+    columns = Columns(("x", "class"), ("VARCHAR", "VARCHAR"))
+    with duckdb.connect() as connection:
+        connection.execute("CREATE MACRO hash(x) AS 7")
+        groups = read_groups.read_groups(connection, path, columns, promises, 1, scratch=tmp_path)
+        assert connection.execute("SELECT hash(1), hash(2)").fetchall() == [(7, 7)]
+        rows = connection.execute(f"SELECT c1, c2, n, ec FROM {groups.rows} ORDER BY ALL").fetchall()
+    assert rows == [("1", "a", 1, 0), ("1", "b", 1, 0), ("2", "a", 2, 2)]
