@@ -15,7 +15,9 @@ import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 Floats = npt.NDArray[np.float64]
 
@@ -23,6 +25,7 @@ BLUE, ORANGE, INK = "#0072B2", "#D55E00", "#1b1f24"
 LINK, GRID, BLANK = "#9aa5b1", "#d8dde3", "#dcdcdc"
 LABELLED_FEATURES = 60
 NARROW, WIDE = 4.3, 8.4
+MARGIN = 0.02
 NARROW_LABELS = 16
 LOG_SCALE = 25
 ONE_COLUMN = 4
@@ -246,18 +249,26 @@ def svg_picture(name: str, label: str, size: tuple[float, float], draw: Callable
     text = io.StringIO()
     with mpl.rc_context(STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the browser has the font
-        figure = Figure(figsize=size, layout="constrained")
+        figure = Figure(figsize=size, layout="constrained", dpi=FigureCanvasSVG.fixed_dpi)
+        FigureCanvasSVG(figure)
         draw(figure)
+        drawn = _laid_out(figure)
         figure.savefig(
-            text,
-            format="svg",
-            metadata={"Date": None},
-            transparent=True,
-            bbox_inches="tight",
-            pad_inches=0.02,
-            dpi=144,
+            text, format="svg", metadata={"Date": None}, transparent=True, bbox_inches=drawn, dpi=144
         )
     return _inline(text.getvalue(), name, label, "wide" if size[0] > NARROW else "narrow")
+
+
+def _laid_out(figure: Figure) -> Bbox:
+    """Lay a figure out, once; return the part of it to save, in inches.
+
+    Left to itself, saving would draw everything once more to find out.
+    """
+    layout = figure.get_layout_engine()
+    if layout is not None:
+        layout.execute(figure)
+    figure.set_layout_engine(None)
+    return figure.get_tightbbox().padded(MARGIN)
 
 
 def _inline(svg: str, name: str, label: str, width: str) -> str:
