@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import duckdb
 import numpy as np
@@ -14,6 +14,7 @@ from tasks.errors import InputError
 from tasks.events import counted
 from tasks.hierarchies import write_hierarchies
 from tasks.loading.column_faults import column_faults
+from tasks.loading.encode import encoded_columns
 from tasks.loading.faults import Faults
 from tasks.loading.feature_trees import built_taxonomy, in_order_of_leaves
 from tasks.loading.held import Asked, Held
@@ -28,7 +29,6 @@ from tasks.steps import step
 from tasks.store import open_store, quoted, write_table
 from tasks.table_settings import Builder
 from tasks.tables import Role, write_domains
-from tasks.typed_values import as_stored
 
 
 class Shape(NamedTuple):
@@ -37,32 +37,6 @@ class Shape(NamedTuple):
     records: int
     features: int
     class_values: int
-
-
-def encode(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any], bool]:
-    """Return the ranks of values, the distinct values in order, and whether some are missing.
-
-    Parameters
-    ----------
-    values : ndarray or masked array of shape (n,)
-        Numbers or texts; masked entries are missing.
-
-    Returns
-    -------
-    codes : ndarray of shape (n,)
-        Code 0 is missing, if some are; the values follow in order.
-    distinct : ndarray of shape (distinct non-missing values,)
-    missing : bool
-    """
-    import pandas as pd  # noqa: PLC0415 - costs a third of a second, which --help must not pay
-
-    absent = np.ma.getmaskarray(values)
-    missing = bool(absent.any())
-    present = np.ma.getdata(values)[~absent] if missing else np.ma.getdata(values)
-    ranks, distinct = pd.factorize(present, sort=True)
-    codes = np.zeros(len(values), dtype=np.int32)
-    codes[~absent] = ranks + missing
-    return codes, np.asarray(distinct), missing
 
 
 class Loaded(NamedTuple):
@@ -165,10 +139,10 @@ def _write_codes(
     loaded: list[Loaded] = []
     parts: list[list[str]] = []
     codes: dict[str, npt.NDArray[np.int32]] = {}
-    for column, held in readable:
-        stored = as_stored(quoted(column.name), held.kind, held.scale)
-        values = connection.execute(f"SELECT {stored} AS value FROM source").fetchnumpy()["value"]
-        codes[column.name], distinct, missing = encode(np.ma.asanyarray(values))
+    for (column, held), (ranks, distinct, missing) in zip(
+        readable, encoded_columns(connection, readable), strict=True
+    ):
+        codes[column.name] = ranks
         domain = Domain(column.name, held.kind, distinct, missing, held.scale, held.precision)
         with faults.noted():
             _make_hierarchy(connection, config, Loaded(column, held, domain), codes[column.name], taxonomies)
@@ -177,7 +151,7 @@ def _write_codes(
                     domain, codes[column.name], taxonomies[column.name]
                 )
         loaded.append(Loaded(column, held, domain))
-        if len(codes) * len(values) > cells_at_once(config.run) or len(loaded) == len(readable):
+        if len(codes) * len(ranks) > cells_at_once(config.run) or len(loaded) == len(readable):
             write_table(connection, f"codes_{len(parts)}", dict(codes))
             parts.append(list(codes))
             codes.clear()

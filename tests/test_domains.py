@@ -16,7 +16,7 @@ from test_trial import loaded
 from tasks.domain import Domain
 from tasks.experiments.datasets import load_dataset
 from tasks.hierarchies import write_hierarchies
-from tasks.load import encode
+from tasks.loading.encode import encode
 from tasks.store import write_table
 from tasks.tables import read_class_domain, read_domains, read_sensitive_domains, write_domains
 from tasks.trials.take_records import take_records

@@ -20,7 +20,8 @@ from tasks.drift.earlier import Earlier, EarlierColumn, find_release, read_earli
 from tasks.drift.findings import Finding, Held, findings
 from tasks.errors import ConfigurationError, DriftError
 from tasks.events import listening, remark
-from tasks.load import encode, load_table
+from tasks.load import load_table
+from tasks.loading.encode import encode
 from tasks.read_config import parse_config, read_config
 from tasks.store import create_workspace, open_store
 from tasks.tree import Tree

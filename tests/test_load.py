@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from tasks.errors import ConfigurationError, InfeasibleError, InputError
-from tasks.load import Shape, encode, load_table
+from tasks.load import Shape, load_table
+from tasks.loading.encode import encode
 from tasks.read_config import parse_config
 from tasks.store import create_workspace
 

@@ -15,7 +15,7 @@ import pandas as pd  # noqa: F401 - `encode` imports it, which is not to be time
 from costs import measured, tell, timed
 
 from tasks.domain import Domain
-from tasks.load import encode
+from tasks.loading.encode import encode
 from tasks.partitions.anonymize import Anonymized, generalise
 from tasks.partitions.mondrian import WORTH_COMPILING, partition
 from tasks.partitions.requirements import KAnonymity

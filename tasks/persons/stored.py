@@ -15,6 +15,7 @@ from tasks.tables import Counts, read_counts
 Words = npt.NDArray[np.uint64]
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+BLOCK = 1 << 13  # words that are mixed at once: they stay in the cache
 
 
 def read_persons(connection: duckdb.DuckDBPyConnection, config: Config) -> Codes | None:
@@ -64,6 +65,13 @@ def numbered_by_content(persons: Codes, content: Words) -> Codes:
 
 def mixed(words: Words) -> Words:
     """Return words that look drawn at random (Steele, Lea, Flood, SplitMix64, OOPSLA 2014)."""
+    found = np.empty_like(words)
+    for first in range(0, len(words), BLOCK):
+        found[first : first + BLOCK] = _mixed(words[first : first + BLOCK])
+    return found
+
+
+def _mixed(words: Words) -> Words:
     mixed = words + GOLDEN
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
