@@ -66,8 +66,10 @@ def _write_lines(
     order = ", ".join(f"{value} NULLS FIRST" for value in values)
     connection.execute(f"""
         CREATE OR REPLACE TABLE published_{number} AS
-        SELECT row_number() OVER (ORDER BY {cells}, {order}) AS line, ec, {", ".join(values)}, records
-        FROM ({held}) AS held JOIN regions_{number} AS cells ON cells.rowid = ec
+        SELECT row_number() OVER (ORDER BY place, {order}) AS line, ec, {", ".join(values)}, records
+        FROM ({held}) AS held JOIN (
+            SELECT rowid AS ec, dense_rank() OVER (ORDER BY {cells}) AS place FROM regions_{number}
+        ) USING (ec)
         ORDER BY line
     """)
     ((lines,),) = connection.execute(f"SELECT count(*) FROM published_{number}").fetchall()
