@@ -20,6 +20,9 @@ from validations.published_files import (
 SMALL = 1 << 22
 """Bytes of a file that is read at once, whatever it holds."""
 
+FEW = 1000
+"""Equivalence classes whose cells are compared as they are."""
+
 
 def read_columns(connection: duckdb.DuckDBPyConnection, path: Path) -> Columns:
     """Return the columns of a CSV or Parquet file, or raise UnreadableError."""
@@ -108,11 +111,11 @@ def _write_groups(groups: Groups, source: str, *, runs: bool = False) -> None:
     """Write both tables from the rows of a source, or from runs of them; a row that is in no run is one."""
     first, length = ("coalesce(first, line)", "coalesce(length, 1)") if runs else ("line", "1")
     cells = "".join(f"{cell}, " for cell in groups.cells)
-    groups.connection.execute(f"""
+    classes = groups.row(f"""
         CREATE OR REPLACE TABLE {groups.classes} AS
         SELECT {cells} min({first}) AS ec FROM {source} GROUP BY {cells or "true"}""")
     values = "".join(f"c{place + 1}, " for place in groups.values)
-    alike = _told_by(groups)
+    alike = _told_by(groups, *classes)
     groups.connection.execute(f"""
         CREATE OR REPLACE TABLE {groups.table} AS
         SELECT * EXCLUDE (alike) FROM (
@@ -122,8 +125,8 @@ def _write_groups(groups: Groups, source: str, *, runs: bool = False) -> None:
         JOIN (SELECT {alike} AS alike, ec FROM {groups.classes}) USING (alike)""")
 
 
-def _told_by(groups: Groups) -> str:
-    """Return SQL that tells ECs apart: a hash of their cells, the fastest, unless two ECs share one."""
+def _told_by(groups: Groups, classes: int) -> str:
+    """Return SQL that tells ECs apart: where there are many, a hash of their cells, unless two share one."""
     cells = ", ".join(groups.cells) or "true"
-    same = f"SELECT count(*) = count(DISTINCT hash({cells})) FROM {groups.classes}"
-    return f"hash({cells})" if groups.row(same) == (True,) else f"row({cells})"
+    unique = f"SELECT count(DISTINCT hash({cells})) FROM {groups.classes}"
+    return f"hash({cells})" if classes > FEW and groups.row(unique) == (classes,) else f"row({cells})"
