@@ -29,7 +29,8 @@ DEPLOYMENTS = Path(__file__).resolve().parents[1] / "deployments"
 LANES = 2
 LONGEST = 12.0  # seconds after which a kill would often find nothing to end
 MEGABYTE = 1e6
-DRIFT = 30.0  # megabytes that a worker may gain: one that keeps its runs gains more
+FEW = 10  # runs at the start, and at the end, whose highest memory is compared
+DRIFT = 3.0  # megabytes that a worker may gain between them
 
 
 def write_tables(folder: Path, number: int) -> list[Path]:
@@ -158,9 +159,9 @@ def faults(soak: Soak) -> list[str]:
         for version in history(place)
         if version.state != "as registered"
     ]
-    settled = soak.memory[min(4, len(soak.memory) - 1)]
-    if soak.memory[-1] > settled + DRIFT:
-        told.append(f"the worker grew from {settled:.1f} MB to {soak.memory[-1]:.1f} MB")
+    settled, highest = max(soak.memory[:FEW]), max(soak.memory[-FEW:])
+    if highest > settled + DRIFT:
+        told.append(f"the worker grew from {settled:.1f} MB to {highest:.1f} MB")
     return told
 
 
@@ -191,7 +192,7 @@ def main() -> int:
             os.environ.update(environment)
             prefect("work-pool", "create", "releases", "--type", "process", environment=environment)
             prefect("deploy", "--name", "nightly", environment=environment)
-            command = [str(PREFECT), "worker", "start", "--pool", "releases", "--type", "process"]
+            command = [sys.executable, "-m", "flows.worker", "--pool", "releases", "--type", "process"]
             with running(command, environment, home / "empty", home / "worker.log") as worker:
                 soak = Soak(home, tables, worker)
                 with ThreadPoolExecutor(LANES) as lanes:

@@ -64,7 +64,7 @@ class Place:
         return shown
 
     def started(self, text, log):
-        command = ["/bin/sh", "-c", self.script(text.replace("prefect ", "exec prefect ", 1))]
+        command = ["/bin/sh", "-c", self.script(re.sub("^(prefect|python) ", r"exec \1 ", text))]
         if text.startswith("PREFECT_SERVER"):
             text = text.replace("prefect server", "exec prefect server")
             command[-1] = self.script("export " + text.replace('" exec', '"\nexec'))

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tasks.partitions.blocks import Block, Flags, Ints, Sample, Table
+from tasks.partitions.blocks import Block, Flags, Ints, Narrow, Sample, Table
 
 
 class Medians(NamedTuple):
@@ -20,17 +20,26 @@ def medians_of(table: Table, block: Block, sample: Sample) -> Medians:
     """Return the medians of the nodes of a sample."""
     if len(block.nodes.sizes) == 1:
         return _medians_of_one(table, sample)
-    base = np.arange(len(sample.sizes)) * table.codes
-    narrow = np.uint32 if base[-1] + table.codes < 1 << 32 else np.int64
-    keys = np.repeat(base.astype(narrow), sample.sizes)
-    keys += sample.values
-    keys.sort()
+    keys, base = sorted_keys(table, sample)
     starts = np.cumsum(sample.sizes) - sample.sizes
     last_left = starts + ((sample.sizes - 1) // 2 if table.strict else sample.sizes // 2 - 1)
     median = keys[last_left]
     below = np.searchsorted(keys, median)
     tied = np.searchsorted(keys, median, side="right") - below
     return Medians(median - base, below - starts, tied, keys[last_left + 1] - base)
+
+
+def sorted_keys(table: Table, sample: Sample) -> tuple[Narrow, Ints]:
+    """Return a number for each row, above those of the node before; and what a node's are above, by its code.
+
+    The numbers are in ascending order.
+    """
+    base = np.arange(len(sample.sizes)) * table.codes
+    narrow = np.uint32 if base[-1] + table.codes < 1 << 32 else np.int64
+    keys = np.repeat(base.astype(narrow), sample.sizes)
+    keys += sample.values
+    keys.sort()
+    return keys, base
 
 
 def _medians_of_one(table: Table, sample: Sample) -> Medians:

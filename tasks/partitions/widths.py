@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tasks.partitions.blocks import Block, Flags, Floats, Ints, Narrow, Table, sample_of
+from tasks.partitions.blocks import Block, Flags, Floats, Ints, Narrow, Sample, Table, sample_of
+from tasks.partitions.medians import sorted_keys
 from tasks.partitions.trees import Trees
 
 RANKED_CELLS = 1 << 20  # codes of a node up to which equally wide features are told apart
@@ -16,6 +17,14 @@ class Spans(NamedTuple):
     low: Narrow
     lowest: Narrow  # that is not missing's, see `Trees.lowest`; it is only of use with a hierarchy
     high: Narrow
+
+
+class _Halves(NamedTuple):
+    """What a cut at the median makes of nodes, each in one feature."""
+
+    left: Ints  # rows on the left
+    end: Narrow  # the highest code there
+    following: Narrow  # the lowest on the right; `end` if there is none
 
 
 def extremes(table: Table, block: Block) -> Spans:
@@ -52,7 +61,10 @@ def from_the_widest(table: Table, block: Block, widths: Floats, spans: Spans) ->
     equal &= (block.nodes.sizes * len(block.codes) <= RANKED_CELLS)[:, None]
     if not equal.any():
         return order
-    nodes, places = np.nonzero(np.pad(equal, ((0, 0), (1, 0))) | np.pad(equal, ((0, 0), (0, 1))))
+    is_tied = np.zeros(widths.shape, dtype=np.bool_)
+    is_tied[:, 1:] = equal
+    is_tied[:, :-1] |= equal
+    nodes, places = np.nonzero(is_tied)
     features = order[nodes, places]
     narrowing = np.zeros_like(widths)
     tied = Spans(*(bound[nodes, features] for bound in spans))
@@ -63,20 +75,37 @@ def from_the_widest(table: Table, block: Block, widths: Floats, spans: Spans) ->
 def _narrowing(table: Table, block: Block, nodes: Ints, features: Ints, spans: Spans) -> Floats:
     """Return by how much the records of nodes are narrower, on average, after a cut at the median."""
     sample = sample_of(block, nodes, features)
-    base = np.arange(len(nodes)) * table.codes
-    keys = np.sort(np.repeat(base, sample.sizes) + sample.values)
+    one = table.trees is None and len(block.nodes.sizes) == 1
+    halves = _halves_of_one(table, sample) if one else _halves(table, sample, features, spans)
+    low, lowest, high = spans
+    below = widths_of(table, features, Spans(low, np.where(lowest <= halves.end, lowest, 0), halves.end))
+    above = widths_of(table, features, Spans(halves.following, halves.following, high))
+    right = sample.sizes - halves.left
+    narrower = widths_of(table, features, spans) - (halves.left * below + right * above) / sample.sizes
+    return np.where(right > 0, narrower, 0.0)
+
+
+def _halves_of_one(table: Table, sample: Sample) -> _Halves:
+    """Return the halves of one node in several features; this is faster than a sort."""
+    values = sample.values.reshape(len(sample.sizes), -1)
+    last = (values.shape[1] - 1) // 2
+    divided = np.partition(values, last, axis=1)
+    end, upper = divided[:, last], divided[:, last + 1 :]
+    is_right = upper > end[:, None]
+    right = np.count_nonzero(is_right, axis=1)
+    following = upper.min(axis=1, where=is_right, initial=table.codes)
+    return _Halves(sample.sizes - right, end, np.where(right > 0, following, end))
+
+
+def _halves(table: Table, sample: Sample, features: Ints, spans: Spans) -> _Halves:
+    keys, base = sorted_keys(table, sample)
     starts = np.cumsum(sample.sizes) - sample.sizes
     cut = keys[starts + (sample.sizes - 1) // 2]
     if table.trees is not None:
         cut = _after_children(table.trees, features, spans, (keys, base, starts, sample.sizes))
     left = np.searchsorted(keys, cut, side="right") - starts
-    right = sample.sizes - left
-    end, following = (keys[starts + place] - base for place in (left - 1, np.minimum(left, sample.sizes - 1)))
-    low, lowest, high = spans
-    below = widths_of(table, features, Spans(low, np.where(lowest <= end, lowest, 0), end))
-    above = widths_of(table, features, Spans(following, following, high))
-    narrower = widths_of(table, features, spans) - (left * below + right * above) / sample.sizes
-    return np.where(right > 0, narrower, 0.0)
+    places = left - 1, np.minimum(left, sample.sizes - 1)
+    return _Halves(left, *(keys[starts + place] - base for place in places))
 
 
 def _after_children(
