@@ -1,0 +1,134 @@
+"""The Dask cluster of a run: one that is there, or one on this machine that lives as long as the run.
+
+Prefect's own way to Dask is not taken: it sends Prefect's settings with all their secrets through the
+scheduler, and has each worker talk to Prefect's server, or start one.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tasks.cluster.calls import fault_of_worker, using
+from tasks.config import RunSettings
+from tasks.errors import ConfigurationError
+from tasks.events import remark
+from tasks.program import installed
+from tasks.worker_processes import available_cores
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+ANSWER = 30  # seconds until a scheduler that does not answer, or has no workers, is not waited for
+
+LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application")
+
+
+@contextmanager
+def on_cluster(settings: RunSettings, folder: Path) -> Iterator[None]:
+    """Let mapped steps within run on a Dask cluster, where the settings ask for one.
+
+    Parameters
+    ----------
+    settings
+        The engine, and where its scheduler is; without one a cluster is started on this machine.
+    folder
+        The private folder of the run, which workers must see under the same path.
+
+    Raises
+    ------
+    ConfigurationError
+        If Dask is not installed, nothing answers, or a worker cannot do the work.
+    """
+    if settings.engine != "dask":
+        yield
+        return
+    with ExitStack() as stack:
+        stack.enter_context(_silent())
+        client = stack.enter_context(_client(settings.scheduler, folder))
+        _refuse_unfit(client, folder.absolute())
+        stack.enter_context(using(client))
+        yield
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Let Dask log nothing here: what becomes of a run is told once, by the run."""
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
+
+
+@contextmanager
+def _client(scheduler: str | None, folder: Path) -> "Iterator[Client]":
+    try:
+        from distributed import Client  # noqa: PLC0415 - an extra, which other engines do without
+    except ImportError:
+        raise ConfigurationError(
+            'run.engine: "dask" needs what comes with unjoin[dask]: install that, or choose another engine'
+        ) from None
+    if scheduler is None:
+        with _local_cluster(folder) as client:
+            yield client
+        return
+    try:
+        client = Client(scheduler, timeout=ANSWER, set_as_default=False)
+    except (OSError, ValueError, TypeError):  # the last two where Dask has no certificates for TLS
+        raise ConfigurationError(
+            f"run.scheduler: no Dask scheduler answers at {scheduler}: see that it runs, and that Dask's "
+            "configuration here names the certificates it asks for"
+        ) from None
+    with client:
+        if not scheduler.startswith("tls://"):
+            remark(
+                "the scheduler does without TLS: whoever reaches it can read what its workers can, also the "
+                "private workspace"
+            )
+        yield client
+
+
+@contextmanager
+def _local_cluster(folder: Path) -> "Iterator[Client]":
+    """Start a worker a core, which nobody else on this machine can talk to."""
+    import dask  # noqa: PLC0415 - see above
+    from distributed import Client, LocalCluster  # noqa: PLC0415
+
+    with (
+        dask.config.set({f"distributed.{who}.http.routes": [] for who in ("scheduler", "worker")}),
+        LocalCluster(
+            n_workers=available_cores(),
+            threads_per_worker=1,
+            security=True,
+            dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+            local_directory=str(folder / "dask"),
+            memory_limit=0,
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def _refuse_unfit(client: "Client", folder: Path) -> None:
+    """Refuse a cluster that has no worker, or one that cannot do the work."""
+    try:
+        client.wait_for_workers(1, timeout=ANSWER)
+    except TimeoutError:
+        raise ConfigurationError("run.scheduler: the Dask scheduler has no worker: start some") from None
+    found = client.run(fault_of_worker, installed(), str(folder), on_error="return")
+    for worker, fault in found.items():
+        if isinstance(fault, BaseException):
+            raise ConfigurationError(
+                f"run.scheduler: the worker {worker} cannot run unjoin ({type(fault).__name__}): install it "
+                "there as it is here"
+            )
+        if fault is not None:
+            raise ConfigurationError(f"run.scheduler: the worker {worker} {fault}")
