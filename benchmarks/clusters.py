@@ -1,6 +1,6 @@
 """A Dask scheduler and workers of one's own, each a process, as long as they are needed."""
 
-import json
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from servers import running, wait_for
+from servers import free_port, running, wait_for
+
+DASK = Path(sys.executable).with_name("dask")
 
 
 class Cluster(NamedTuple):
@@ -30,33 +32,24 @@ class Cluster(NamedTuple):
 @contextmanager
 def cluster(folder: Path, workers: int, environment: Mapping[str, str]) -> Iterator[Cluster]:
     """Run a scheduler and workers of one thread each, in a folder that is empty at first."""
-    told = folder / "scheduler.json"
-    address = ["--host", "127.0.0.1", "--no-dashboard"]
-    scheduler = _dask("scheduler", *address, "--port", "0", "--scheduler-file", str(told))
-    worker = _dask("worker", *address, "--nthreads", "1", "--no-nanny", "--scheduler-file", str(told))
+    port, own = str(free_port()), ["--host", "127.0.0.1", "--no-dashboard"]
+    address = f"tcp://127.0.0.1:{port}"
+    worker = _dask("worker", address, *own, "--nthreads", "1", "--no-nanny")
+    commands = [("scheduler", _dask("scheduler", *own, "--port", port))]
+    commands += [(f"worker_{number}", worker) for number in range(1, workers + 1)]
     with ExitStack() as stack:
-        first = stack.enter_context(running(scheduler, environment, folder, folder / "scheduler.log"))
-        wait_for(told.exists, "the scheduler has started")
-        others = [
-            stack.enter_context(running(worker, environment, folder, folder / f"worker_{number}.log"))
-            for number in range(1, workers + 1)
-        ]
-        yield Cluster(_address(told), first, others)
+        scheduler, *others = (
+            stack.enter_context(running(command, environment, folder, folder / f"{name}.log"))
+            for name, command in commands
+        )
+        wait_for(lambda: _listens(int(port)), "the scheduler has started")
+        yield Cluster(address, scheduler, others)
 
 
 def _dask(part: str, *options: str) -> list[str]:
-    return [sys.executable, "-m", f"distributed.cli.dask_{part}", *options]
+    return [str(DASK), part, *options]
 
 
-def _address(told: Path) -> str:
-    found: list[str] = []
-
-    def is_written() -> bool:
-        try:
-            found.append(json.loads(told.read_text(encoding="utf-8"))["address"])
-        except json.JSONDecodeError:
-            return False
-        return True
-
-    wait_for(is_written, "the scheduler has told its address")
-    return found[0]
+def _listens(port: int) -> bool:
+    with socket.socket() as caller:
+        return caller.connect_ex(("127.0.0.1", port)) == 0

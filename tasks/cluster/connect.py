@@ -5,6 +5,7 @@ scheduler, and has each worker talk to Prefect's server, or start one.
 """
 
 import logging
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,13 +14,14 @@ from typing import TYPE_CHECKING
 from tasks.cluster.calls import fault_of_worker, using
 from tasks.config import RunSettings
 from tasks.errors import ConfigurationError
-from tasks.events import remark
+from tasks.events import Running, as_current, remark
 from tasks.program import installed
 from tasks.worker_processes import available_cores
 
 if TYPE_CHECKING:
     from distributed import Client
 
+CONNECTING = "connect to the cluster"
 ANSWER = 30  # seconds until a scheduler that does not answer, or has no workers, is not waited for
 
 LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application")
@@ -87,10 +89,11 @@ def _client(scheduler: str | None, folder: Path) -> "Iterator[Client]":
         ) from None
     with client:
         if not scheduler.startswith("tls://"):
-            remark(
-                "the scheduler does without TLS: whoever reaches it can read what its workers can, also the "
-                "private workspace"
-            )
+            with as_current(Running(CONNECTING, time.perf_counter(), 0, [])):
+                remark(
+                    "the scheduler does without TLS: whoever reaches it can read what its workers can, the "
+                    "private workspace too"
+                )
         yield client
 
 
