@@ -15,9 +15,12 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
+from tasks.cluster.calls import threads_in_use
 from tasks.config import Config
+from tasks.domain import Domain
 from tasks.durable import flush
 from tasks.events import progress
+from tasks.memory import cells_at_once
 from tasks.partitions.anonymize import divide
 from tasks.partitions.one_segment import Part
 from tasks.partitions.partition import Partition, joined
@@ -37,13 +40,14 @@ from tasks.pieces.first_cuts import Piece
 from tasks.steps import step
 from tasks.store import open_store
 from tasks.tables import read_fragment_domains, side_by_side
+from tasks.worker_processes import available_cores
 
 Codes = npt.NDArray[np.int32]
 
 _large = Lock()  # held for what may fill the memory; all cores share it anyway
 
 CELLS = 5_000_000  # of the table, in a batch of chunks: seconds of work, much more than a task costs
-CELLS_OF_A_CALL = 25_000_000  # of a piece that a worker of a cluster cuts in its memory: half a gigabyte
+SHARE = 0.75  # of the cells that each thread of a cluster has to do, in a call: some calls take longer
 
 
 class Batch(NamedTuple):
@@ -95,7 +99,7 @@ def in_pieces(
     asked of them, are where a cluster does the work, whose pieces are many.
     """
     domains, fitting, elsewhere = read_fragment_domains(connection), [], config.run.engine == "dask"
-    most = CELLS_OF_A_CALL if elsewhere else math.inf
+    most = _cells_of_a_call(connection, domains, config) if elsewhere else math.inf
     for done, batch in enumerate(planned):
         own = domains[batch.fragment - 1]
         pieces = pieces_of(connection, config, own, most)
@@ -107,6 +111,18 @@ def in_pieces(
         fitting += cut or [batch]
         progress((done + 1) / len(planned))
     return fitting
+
+
+def _cells_of_a_call(
+    connection: duckdb.DuckDBPyConnection, domains: Sequence[Sequence[Domain]], config: Config
+) -> float:
+    """Return how many cells a worker cuts at once: few enough for all to work, and to fit in its memory.
+
+    Memory is shared by the workers of a machine, which are taken to be as many as this one has cores.
+    """
+    ((records,),) = connection.execute("SELECT count(*) FROM codes").fetchall()
+    of_a_thread = records * sum(map(len, domains)) / threads_in_use()
+    return float(min(cells_at_once(config.run) / available_cores(), max(CELLS, SHARE * of_a_thread)))
 
 
 def _write_apart(

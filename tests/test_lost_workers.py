@@ -83,7 +83,7 @@ def test_calls_that_end_every_worker_are_told_in_one_line(store, monkeypatch):
 )
 def test_what_dask_gives_up_is_told_in_one_line(error, told):
     class Future:
-        def result(self):
+        def result(self, **_):
             raise error
 
     with pytest.raises(StepError, match=told) as failed:
@@ -95,7 +95,7 @@ def test_a_scheduler_that_is_lost_leaves_all_for_the_next_run_and_publishes_noth
     with started(tmp_path, 1) as running:
 
         def kill(event):
-            if (event.step, event.kind) == ("segment the records", "started"):
+            if (event.step, event.kind) == ("anonymize the chunks", "started"):
                 running.scheduler.kill()
                 running.scheduler.wait()
 

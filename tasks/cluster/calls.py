@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tasks.errors import StepError, UnjoinError
 from tasks.program import installed
-from tasks.worker_processes import Outcome, limited_cores
+from tasks.worker_processes import Outcome, available_cores, limited_cores
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -27,6 +27,7 @@ R = TypeVar("R")
 
 CALL = "chunks_call.pickle"  # named like what a run that goes on from here needs
 GLANCE = 5  # seconds between looks at whether anybody works
+OTHER_VERSION = "has another version of unjoin, or of a library that computes: install the same everywhere"
 WAIT = 300  # seconds without a worker until none is waited for
 
 _current: ContextVar["Client | None"] = ContextVar("Dask client", default=None)
@@ -52,6 +53,18 @@ def using(client: "Client") -> Iterator[None]:
 def cluster_in_use() -> "Client | None":
     """Return the client of the cluster on which mapped steps run; None where they run here."""
     return _current.get()
+
+
+def threads_in_use() -> int:
+    """Return how many threads the workers of the cluster in use have, or this machine where there is none.
+
+    Raises
+    ------
+    StepError
+        If the scheduler is lost.
+    """
+    client = _current.get()
+    return available_cores() if client is None else max(_threads(client), 1)
 
 
 def call_on_cluster(
@@ -113,7 +126,7 @@ def fault_of_worker(program: Sequence[str], folder: str) -> str | None:
         The private folder of the run.
     """
     if installed() != program:
-        return "has another version of unjoin, or of a library that computes: install the same everywhere"
+        return OTHER_VERSION
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         return (
             f"does not see {folder}, or may not use it: put run.workspace on storage that all share, and "
@@ -144,7 +157,7 @@ def _next(client: "Client", ended: "SimpleQueue[Future]") -> "Future":
     while True:
         with suppress(Empty):
             return ended.get(timeout=GLANCE)
-        if _has_workers(client):
+        if _threads(client):
             seen = time.monotonic()
         elif time.monotonic() - seen > WAIT:
             raise StepError(
@@ -152,9 +165,9 @@ def _next(client: "Client", ended: "SimpleQueue[Future]") -> "Future":
             )
 
 
-def _has_workers(client: "Client") -> bool:
+def _threads(client: "Client") -> int:
     try:
-        return bool(client.nthreads())
+        return sum(client.nthreads().values())
     except OSError:
         raise _lost() from None
 
@@ -163,7 +176,7 @@ def _outcome(future: "Future") -> Any:  # noqa: ANN401 - as the function
     from distributed import CancelledError, KilledWorker  # noqa: PLC0415 - see above
 
     try:
-        told = future.result()
+        told = future.result(timeout=WAIT)
     except CancelledError:
         raise _lost() from None
     except KilledWorker:

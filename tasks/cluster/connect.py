@@ -9,9 +9,10 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from tasks.cluster.calls import fault_of_worker, using
+from tasks.cluster.calls import OTHER_VERSION, fault_of_worker, using
 from tasks.config import RunSettings
 from tasks.errors import ConfigurationError
 from tasks.events import Running, as_current, remark
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 CONNECTING = "connect to the cluster"
 ANSWER = 30  # seconds until a scheduler that does not answer, or has no workers, is not waited for
+NOT_INSTALLED = "cannot run unjoin: install it there as it is here"
 
 LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application")
 
@@ -46,17 +48,27 @@ def on_cluster(settings: RunSettings, folder: Path) -> Iterator[None]:
     if settings.engine != "dask":
         yield
         return
+    _require_dask()
     with ExitStack() as stack:
         stack.enter_context(_silent())
-        client = stack.enter_context(_client(settings.scheduler, folder))
+        client = stack.enter_context(_client(settings.scheduler, folder.absolute()))
         _refuse_unfit(client, folder.absolute())
         stack.enter_context(using(client))
         yield
 
 
+def _require_dask() -> None:
+    try:
+        import distributed  # noqa: F401, PLC0415 - an extra, which other engines do without
+    except ImportError:
+        raise ConfigurationError(
+            'run.engine: "dask" needs what comes with unjoin[dask]: install that, or choose another engine'
+        ) from None
+
+
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Let Dask log nothing here: what becomes of a run is told once, by the run."""
+    """Let Dask, whose import says how it logs, log nothing: what becomes of a run is told once."""
     loggers = [logging.getLogger(name) for name in LOGGERS]
     before = [logger.level for logger in loggers]
     for logger in loggers:
@@ -70,12 +82,8 @@ def _silent() -> Iterator[None]:
 
 @contextmanager
 def _client(scheduler: str | None, folder: Path) -> "Iterator[Client]":
-    try:
-        from distributed import Client  # noqa: PLC0415 - an extra, which other engines do without
-    except ImportError:
-        raise ConfigurationError(
-            'run.engine: "dask" needs what comes with unjoin[dask]: install that, or choose another engine'
-        ) from None
+    from distributed import Client  # noqa: PLC0415 - see above
+
     if scheduler is None:
         with _local_cluster(folder) as client:
             yield client
@@ -104,6 +112,7 @@ def _local_cluster(folder: Path) -> "Iterator[Client]":
     from distributed import Client, LocalCluster  # noqa: PLC0415
 
     with (
+        TemporaryDirectory(dir=folder, prefix="dask-", ignore_cleanup_errors=True) as scratch,
         dask.config.set({f"distributed.{who}.http.routes": [] for who in ("scheduler", "worker")}),
         LocalCluster(
             n_workers=available_cores(),
@@ -111,7 +120,7 @@ def _local_cluster(folder: Path) -> "Iterator[Client]":
             security=True,
             dashboard_address=None,
             scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
-            local_directory=str(folder / "dask"),
+            local_directory=scratch,
             memory_limit=0,
             silence_logs=logging.CRITICAL,
         ) as cluster,
@@ -126,12 +135,19 @@ def _refuse_unfit(client: "Client", folder: Path) -> None:
         client.wait_for_workers(1, timeout=ANSWER)
     except TimeoutError:
         raise ConfigurationError("run.scheduler: the Dask scheduler has no worker: start some") from None
+    for where, fault in _faults(client, folder):
+        if fault is not None:
+            raise ConfigurationError(f"run.scheduler: {where} {fault}")
+
+
+def _faults(client: "Client", folder: Path) -> Iterator[tuple[str, str | None]]:
+    """Yield what is wrong with the scheduler, which reads the names of functions, and with each worker."""
+    try:
+        same = client.run_on_scheduler(installed) == installed()
+    except Exception:  # noqa: BLE001 - whatever was raised there
+        yield "the scheduler", NOT_INSTALLED
+    else:
+        yield "the scheduler", None if same else OTHER_VERSION
     found = client.run(fault_of_worker, installed(), str(folder), on_error="return")
     for worker, fault in found.items():
-        if isinstance(fault, BaseException):
-            raise ConfigurationError(
-                f"run.scheduler: the worker {worker} cannot run unjoin ({type(fault).__name__}): install it "
-                "there as it is here"
-            )
-        if fault is not None:
-            raise ConfigurationError(f"run.scheduler: the worker {worker} {fault}")
+        yield f"the worker {worker}", NOT_INSTALLED if isinstance(fault, BaseException) else fault
