@@ -143,10 +143,18 @@ def test_a_relative_store_is_found_from_elsewhere(two_workers, store, monkeypatc
         assert [number for _, number in double.map(Path(STORE), [1, 2])] == [2, 4]
 
 
-def test_workers_of_another_version_are_refused(two_workers, store, monkeypatch):
-    monkeypatch.setattr(connect, "installed", lambda: ["other"])
+@pytest.mark.parametrize(
+    "elsewhere, who",
+    [
+        (lambda: [str(os.getpid())], "the scheduler"),
+        (lambda: ["other"], r"the worker tcp://127\.0\.0\.1:\d+"),
+    ],
+    ids=["scheduler", "worker"],
+)
+def test_another_version_is_refused(two_workers, store, monkeypatch, elsewhere, who):
+    monkeypatch.setattr(connect, "installed", elsewhere)
     with (
-        pytest.raises(ConfigurationError, match="the scheduler has another version"),
+        pytest.raises(ConfigurationError, match=f"run.scheduler: {who} has another version"),
         on_cluster(asks_for(two_workers.address), store.parent),
     ):
         pass

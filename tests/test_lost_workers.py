@@ -11,7 +11,8 @@ import distributed
 import pytest
 from mapped_steps import CANARY, refuse, stumble, wait
 from shared_chunks import HERE, asked, asks_for, assert_same_classes, started
-from test_steps_map import gone, until, waiting
+from servers import wait_for
+from test_steps_map import gone, waiting
 
 from flows.release_steps import release_table
 from tasks import segment
@@ -42,7 +43,7 @@ def test_chunks_of_a_worker_that_is_killed_are_made_by_another(tmp_path, small_t
         folder = tmp_path / "dask"
 
         def kill_when_the_other_has_nothing_left():
-            until((folder / CALL).exists)
+            wait_for((folder / CALL).exists, "calls are made")
             os.kill(stuck.pid, signal.SIGSTOP)
             done = [-1]
             while done[-1] != len(list(folder.glob("*.npz"))):
@@ -115,7 +116,7 @@ def test_a_scheduler_that_is_lost_in_the_midst_of_a_step_is_told(store):
     with started(store.parent, 1) as running, on_cluster(asks_for(running.address), store.parent):
 
         def kill():
-            until(lambda: waiting(store.parent))
+            wait_for(lambda: bool(waiting(store.parent)), "a worker works")
             running.scheduler.kill()
 
         killer = threading.Thread(target=kill)
@@ -141,10 +142,12 @@ def test_workers_of_a_local_cluster_die_with_a_run_that_is_killed(tmp_path):
     script.write_text(program)
     paths = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
     parent = subprocess.Popen([sys.executable, str(script)], env=os.environ | {"PYTHONPATH": paths})
-    until(lambda: len(waiting(store.parent)) == available_cores())
-    parent.kill()
-    parent.wait()
-    until(lambda: all(map(gone, waiting(store.parent))))
+    try:
+        wait_for(lambda: len(waiting(store.parent)) == available_cores(), "all workers wait")
+    finally:
+        parent.kill()
+        parent.wait()
+    wait_for(lambda: all(map(gone, waiting(store.parent))), "all workers are gone")
 
 
 def test_without_the_extra_the_engine_is_refused(store, monkeypatch):
