@@ -10,8 +10,8 @@ import time
 import distributed
 import pytest
 from mapped_steps import CANARY, refuse, stumble, wait
-from shared_chunks import HERE, asked, asks_for, assert_same_classes, started
 from servers import wait_for
+from shared_chunks import HERE, asked, asks_for, assert_same_classes, started
 from test_steps_map import gone, waiting
 
 from flows.release_steps import release_table
