@@ -47,7 +47,7 @@ Codes = npt.NDArray[np.int32]
 _large = Lock()  # held for what may fill the memory; all cores share it anyway
 
 CELLS = 5_000_000  # of the table, in a batch of chunks: seconds of work, much more than a task costs
-SHARE = 0.75  # of the cells that each thread of a cluster has to do, in a call: some calls take longer
+SHARE = 0.4  # of the cells that each thread of a cluster has to do, in a call: some take longer than others
 
 
 class Batch(NamedTuple):
