@@ -29,11 +29,11 @@ from tasks.pieces.chunk_rows import (
     Asked,
     read_asked,
     reader_of_files,
-    rows_of_file,
     rows_of_segments,
     write_asked,
     write_rows,
     written_asked,
+    written_rows,
 )
 from tasks.pieces.divide_pieces import divide_written, pieces_of, write_piece
 from tasks.pieces.first_cuts import Piece
@@ -106,8 +106,9 @@ def in_pieces(
         cut = [batch._replace(piece=piece, part=part) for part, piece in enumerate(pieces, 1)]
         for part, piece in zip(cut, pieces, strict=True):
             write_piece(connection, store.parent / f"{part.name}.parquet", own, piece)
-        if elsewhere:
-            _write_apart(store.parent, connection, batch, config, rows=not cut)
+        if elsewhere and batch.first == 0:
+            last = max(other.last for other in planned if other.fragment == batch.fragment)
+            _write_apart(store.parent, connection, batch.fragment, config, None if cut else last)
         fitting += cut or [batch]
         progress((done + 1) / len(planned))
     return fitting
@@ -126,14 +127,13 @@ def _cells_of_a_call(
 
 
 def _write_apart(
-    folder: Path, connection: duckdb.DuckDBPyConnection, batch: Batch, config: Config, *, rows: bool
+    folder: Path, connection: duckdb.DuckDBPyConnection, fragment: int, config: Config, last: int | None
 ) -> None:
-    asked = read_asked(connection, config, batch.fragment)
-    if batch.first == 0:
-        write_asked(folder, batch.fragment, asked)
-    if rows:
-        query = rows_of_segments(batch.first, batch.last, asked)
-        write_rows(connection, folder / f"{batch.name}.parquet", query)
+    """Write what is asked of a fragment, and its rows up to a segment, if there is any."""
+    asked = read_asked(connection, config, fragment)
+    write_asked(folder, fragment, asked)
+    if last is not None:
+        write_rows(connection, folder, fragment, rows_of_segments(0, last, asked))
 
 
 def batches(sizes: Sequence[int], widths: Sequence[int], cells: int = CELLS) -> list[Batch]:
@@ -176,7 +176,8 @@ def _chunked(store: Path, batch: Batch, config: Config) -> Chunked:
             asked = written_asked(store.parent, batch.fragment)
             if batch.piece is not None:
                 return Chunked(*divide_written(connection, config, written, asked.domains, batch.piece))
-            return _chunks(connection, rows_of_file(written), asked, config)
+            rows = written_rows(store.parent, *batch[:3])
+            return _chunks(connection, rows, asked, config)
     with open_store(store) as connection:
         if batch.piece is not None:
             domains = read_fragment_domains(connection)[batch.fragment - 1]

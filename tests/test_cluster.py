@@ -93,7 +93,7 @@ def test_what_workers_of_this_machine_read_and_write_is_the_users_alone(tmp_path
             modes = {path: stat.S_IMODE(path.stat().st_mode) for path in store.parent.rglob("*")}
     finally:
         os.umask(before)
-    assert {"chunks_1.pickle", "chunks_1_0.parquet", "chunks_1_0.npz", CALL} <= chunks
+    assert {"chunks_1.pickle", "chunks_1.parquet", "chunks_1_0.npz", CALL} <= chunks
     assert [path for path, mode in modes.items() if mode & 0o077] == []
 
 

@@ -67,15 +67,21 @@ def rows_of_segments(first: int, last: int, asked: Asked) -> str:
     """
 
 
-def rows_of_file(path: Path) -> str:
-    """Return the query for rows that were written."""
-    return f"FROM read_parquet({literal(str(path))})"
+def written_rows(folder: Path, fragment: int, first: int, last: int) -> str:
+    """Return the query for the rows of some segments that were written."""
+    path = literal(str(_rows_path(folder, fragment)))
+    return f"FROM read_parquet({path}) WHERE segment BETWEEN {first} AND {last}"
 
 
-def write_rows(connection: duckdb.DuckDBPyConnection, path: Path, query: str) -> None:
-    """Write what a query yields as Parquet, in its order."""
+def write_rows(connection: duckdb.DuckDBPyConnection, folder: Path, fragment: int, query: str) -> None:
+    """Write the rows of a fragment as Parquet, segment after segment: who reads some skips the others."""
+    path = _rows_path(folder, fragment)
     connection.execute(f"COPY ({query}) TO {literal(str(path))} (FORMAT parquet)")
     flush(path)
+
+
+def _rows_path(folder: Path, fragment: int) -> Path:
+    return folder / f"chunks_{fragment}.parquet"
 
 
 def write_asked(folder: Path, fragment: int, asked: Asked) -> None:
