@@ -15,6 +15,7 @@ from tasks.errors import ConfigurationError, UnjoinError
 from tasks.version import __version__
 
 Engine = Literal["prefect", "plain"]
+ReleaseEngine = Literal["prefect", "plain", "dask"]
 Log = Literal["text", "json"]
 
 app = App(
@@ -53,7 +54,7 @@ def release(
     config: Path,
     *,
     settings: Annotated[list[str] | None, Parameter(name="--set", negative=())] = None,
-    engine: Engine | None = None,
+    engine: ReleaseEngine | None = None,
     log: Log = "text",
 ) -> None:
     """Release a table: read, fragment, anonymize, check, and only then publish.
@@ -74,7 +75,7 @@ def release(
         Replace one value of the configuration, as section.key=value; after section.key= it is not set.
         Can be given several times.
     engine
-        Short for --set run.engine=...: "prefect" or "plain".
+        Short for --set run.engine=...: "prefect", "plain" or "dask".
     log
         What the standard error output holds: "text" for a person, or "json", an object a line for a program.
     """

@@ -9,6 +9,7 @@ from tasks.arrange import arrange_lines
 from tasks.check_repeats import check_repeats
 from tasks.choose_fragments import choose_fragments
 from tasks.chunks import anonymize_chunks
+from tasks.cluster.connect import on_cluster
 from tasks.compare_earlier import compare_earlier
 from tasks.config import Config
 from tasks.enforce import enforce_non_reconstructibility
@@ -38,7 +39,11 @@ STEPS = 24
 def release_table(config: Config) -> Path:
     """Publish a table, or say why not: what `flows.release.release` does, with Prefect or without."""
     require_key(config)
-    with shown_in_prefect(STEPS), workspace(config) as run:
+    with (
+        shown_in_prefect(STEPS),
+        workspace(config) as run,
+        on_cluster(config.run, run.store.parent),
+    ):
         load_table(run.store, config)
         unchanged = look_back(run.store, config)
         if unchanged is not None:

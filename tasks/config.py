@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -14,7 +15,7 @@ from tasks.table_settings import Builder, Column, Columns, Input, Place, Section
 Strategy = Literal["none", "naive", "dependency_graph", "delta_selectivity", "min_distortion", "coarsen"]
 Guarantee = Literal["join", "records"]
 Learner = Literal["tree", "neighbours", "forest"]
-Engine = Literal["prefect", "plain"]
+Engine = Literal["prefect", "plain", "dask"]
 Diversity = Literal["distinct", "entropy", "recursive"]
 Distance = Literal["equal", "ordered", "hierarchical"]
 
@@ -207,8 +208,25 @@ class RunSettings(Section):
         ge=0.5,
         description="Gigabytes that the run may take; three quarters of the machine's if unset",
     )
-    engine: Engine = Field(default="prefect", description="Record every step in Prefect, or run plainly")
+    engine: Engine = Field(
+        default="prefect",
+        description="Record every step in Prefect, or run plainly, or share the work on a Dask cluster",
+    )
+    scheduler: str | None = Field(
+        default=None,
+        description="Address of a Dask cluster's scheduler; unset, a cluster is started on this machine",
+    )
     workspace: Place = Field(default=Path("workspace"), description="Holds the private stores")
+
+    @model_validator(mode="after")
+    def _scheduler_belongs_to_dask(self) -> Self:
+        if self.scheduler is None:
+            return self
+        if self.engine != "dask":
+            raise ValueError('scheduler is used with engine = "dask" only')
+        if not re.fullmatch(r"(tcp|tls)://[^\s/]+:\d+", self.scheduler):
+            raise ValueError("scheduler must look like tls://host:8786 or tcp://host:8786")
+        return self
 
 
 class Config(Section):

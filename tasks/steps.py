@@ -16,6 +16,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast, get_type
 
 import duckdb
 
+from tasks.cluster.calls import call_on_cluster, cluster_in_use
 from tasks.errors import StepError, UnjoinError
 from tasks.events import Running, announce, as_current, progress, remark
 from tasks.failures import private_failure
@@ -72,7 +73,8 @@ class Step(Generic[P, R]):
         args
             What follows, the same for every item.
         workers
-            How many processes share the items; 1 is this one. Prefect's own runner shares them instead.
+            How many processes share the items; 1 is this one. Prefect's own runner shares them instead, or
+            the workers of the Dask cluster in use: to them the step must be one that leaves the store closed.
         arrived
             Is given each result, in this process, as soon as it is there; results come in any order.
         failed
@@ -92,6 +94,23 @@ class Step(Generic[P, R]):
         kept = kept_step(self.name)
         if kept is not None:
             return cast("list[R]", self._again(kept, self._returned(many=True)))
+        if cluster_in_use() is not None and in_prefect_run():
+
+            def whole() -> list[R]:
+                return self._mapped(store, items, args, workers, arrived, failed)
+
+            return cast("list[R]", self._as_task(whole)())
+        return self._mapped(store, items, args, workers, arrived, failed)
+
+    def _mapped(  # noqa: PLR0917 - as `map`
+        self,
+        store: Path,
+        items: Sequence[Any],
+        args: tuple[Any, ...],
+        workers: int,
+        arrived: Callable[[R], None] | None,
+        failed: Callable[[Any, UnjoinError], None] | None,
+    ) -> list[R]:
         results: dict[int, R] = {}
         with (
             self._heard(store, len(items)) as done,
@@ -120,7 +139,11 @@ class Step(Generic[P, R]):
         self, store: Path, items: Sequence[Any], args: tuple[Any, ...], workers: int
     ) -> Generator[tuple[int, Outcome[R]]]:
         """Yield the place of each item, and what returns its result or raises why there is none."""
-        if len(items) > 1 and in_prefect_run():
+        cluster = cluster_in_use()
+        if cluster is not None:
+            path = store.absolute()
+            yield from call_on_cluster(cluster, _in_worker, items, (self, path, args), path.parent)
+        elif len(items) > 1 and in_prefect_run():
             yield from self._from_prefect(store, items, args)
         elif len(items) > 1 and workers > 1:
             yield from call_in_workers(_in_worker, items, (self, store, args), min(workers, len(items)))
@@ -202,7 +225,7 @@ class Step(Generic[P, R]):
     def _task(self) -> Callable[Concatenate[Path, P], R]:
         return cast("Callable[Concatenate[Path, P], R]", self._as_task(self._run))
 
-    def _as_task(self, function: Callable[..., R]) -> Any:  # noqa: ANN401 - Prefect's own class
+    def _as_task(self, function: Callable[..., Any]) -> Any:  # noqa: ANN401 - Prefect's own class
         from prefect import task  # noqa: PLC0415 - a plain run does without it
         from prefect.cache_policies import NO_CACHE  # noqa: PLC0415
 

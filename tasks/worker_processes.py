@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, closing, contextmanager
+from contextvars import ContextVar
 from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -19,10 +20,23 @@ Outcome = Callable[[], R]
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
+_cores: ContextVar[int | None] = ContextVar("cores of a call", default=None)
+
+
 def available_cores() -> int:
-    """Return how many cores this process may use."""
+    """Return how many cores this process, or this call, may use."""
     affinity = getattr(os, "sched_getaffinity", None)  # not on every system
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
+    return _cores.get() or (len(affinity(0)) if affinity else os.cpu_count() or 1)
+
+
+@contextmanager
+def limited_cores(cores: int) -> Iterator[None]:
+    """Let what is called within use so many cores: the others are somebody else's."""
+    token = _cores.set(cores)
+    try:
+        yield
+    finally:
+        _cores.reset(token)
 
 
 def call_in_workers(

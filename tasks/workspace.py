@@ -64,7 +64,7 @@ def workspace(config: Config) -> Iterator[Run]:
     with _alone(place), private_files():
         version = _version(place)
         staging = place / f"{STAGING}{version}"
-        folder = config.run.workspace / f"{config.output.name}-{version}-{secrets.token_hex(3)}"
+        folder = config.run.workspace / f"{config.output.name}-{version}-{_mark()}"
         try:
             with _told(), _can_be_made(place):
                 staging.mkdir()
@@ -102,7 +102,7 @@ def _left_as_it_should(config: Config, folder: Path, staging: Path, descriptor: 
         set_state(folder, "drift refused")
         raise
     except (ConfigurationError, InputError, InfeasibleError):
-        shutil.rmtree(folder)
+        _remove(folder)
         raise
     except GateError:
         with suppress(OSError):  # a full disk must not hide why the gate failed
@@ -124,7 +124,17 @@ def _leave(config: Config, folder: Path, state: str) -> None:
     if config.run.keep_workspace:
         set_state(folder, state)
     else:
-        shutil.rmtree(folder)
+        _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a private folder, where workers that still know its path put nothing while it goes."""
+    run, _, _ = folder.name.rpartition("-")
+    shutil.rmtree(folder.rename(folder.with_name(f"{run}-{_mark()}")))
+
+
+def _mark() -> str:
+    return secrets.token_hex(3)
 
 
 @contextmanager
@@ -219,7 +229,7 @@ def private_store(config: Config, purpose: str) -> Iterator[Path]:
     ConfigurationError
         If the folder cannot be made.
     """
-    folder = config.run.workspace / f"{config.output.name}-{purpose}-{secrets.token_hex(3)}"
+    folder = config.run.workspace / f"{config.output.name}-{purpose}-{_mark()}"
     with private_files():
         with _can_be_made(folder), alone_in(config.run.workspace):
             descriptor = make(folder)

@@ -152,6 +152,40 @@ def test_delta_belongs_to_delta_selectivity(privacy):
     assert faults(settings("privacy", **privacy)) == [expected]
 
 
+@pytest.mark.parametrize(
+    "run, expected",
+    [
+        ({"scheduler": "tcp://host:8786"}, 'run: scheduler is used with engine = "dask" only'),
+        (
+            {"engine": "plain", "scheduler": "tls://host:8786"},
+            'run: scheduler is used with engine = "dask" only',
+        ),
+        *(
+            (
+                {"engine": "dask", "scheduler": address},
+                "run: scheduler must look like tls://host:8786 or tcp://host:8786",
+            )
+            for address in (
+                "host:8786",
+                "tcp://host",
+                "http://host:8786",
+                "tcp://a b:1",
+                "tcp://host:1/x",
+                "",
+            )
+        ),
+    ],
+)
+def test_a_scheduler_is_an_address_and_belongs_to_dask(run, expected):
+    assert faults(settings("run", **run)) == [expected]
+
+
+@pytest.mark.parametrize("address", ["tcp://10.0.0.1:8786", "tls://cluster.example:8786", "tcp://[::1]:8786"])
+def test_an_address_is_kept_as_it_is(address):
+    config = parse_config(settings("run", engine="dask", scheduler=address))
+    assert config.run.scheduler == address
+
+
 @pytest.mark.parametrize("delta", [0.0, -0.5, 1.01])
 def test_delta_is_a_share(delta):
     found = faults(settings("privacy", enforcement="delta_selectivity", delta=delta))

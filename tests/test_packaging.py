@@ -4,8 +4,10 @@ import importlib.metadata
 import importlib.resources
 import json
 import os
+import socket
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,41 @@ def test_the_demo_publishes_a_release_that_its_audit_confirms(tmp_path):
     assert audited.returncode == 0, audited.stdout
     assert "false" not in audited.stdout
     assert [path.name for path in (tmp_path / "unjoin-demo" / "workspace").iterdir()] == [".kept"]
+
+
+def test_workers_in_an_empty_folder_share_the_work_of_a_release(tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    config = write_demo(tmp_path)
+    code = (
+        "from pathlib import Path\n"
+        "from flows.release_steps import release_table\n"
+        "from tasks.read_config import read_config\n"
+        "for settings in (['plain'], ['dask', 'run.scheduler=SCHEDULER']):\n"
+        "    engine = [f'run.engine={settings[0]}', f'output.name={settings[0]}', *settings[1:]]\n"
+        f"    release_table(read_config(Path({str(config)!r}), engine))\n"
+    )
+    address = f"tcp://127.0.0.1:{port}"
+    worker = ("worker", address, "--nthreads", "1", "--no-nanny")
+    with ExitStack() as stack:
+        for part, *options in [("scheduler", "--port", str(port)), worker, worker]:
+            command = [sys.executable, "-m", f"distributed.cli.dask_{part}", "--host", "127.0.0.1", *options]
+            with (tmp_path / f"{part}.log").open("a") as log:
+                process = stack.enter_context(subprocess.Popen(command, cwd=empty, stdout=log, stderr=log))
+            stack.callback(process.terminate)
+        code = code.replace("SCHEDULER", address)
+        shown = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+    assert shown.returncode == 0, shown.stderr
+    releases = config.parent / "releases"
+    plain, shared = (sorted((releases / name / "latest").glob("fragment_*")) for name in ("plain", "dask"))
+    assert [path.read_bytes() for path in shared] == [path.read_bytes() for path in plain]
+    assert len(plain) == 4
+    assert (tmp_path / "worker.log").read_text().count("fault_of_worker") == 2
 
 
 def test_the_command_line_works_without_a_terminal(tmp_path):

@@ -93,6 +93,19 @@ def test_every_step_is_a_named_task_of_a_named_run(run_in_prefect):
     assert any(name.startswith("cut the features into fragments") for name in steps)
 
 
+def test_chunks_on_a_cluster_are_one_task_of_the_run(run_in_prefect):
+    _, asked, published = run_in_prefect
+    elsewhere = {"run": {**asked["run"], "engine": "dask"}, "output": {**asked["output"], "name": "shared"}}
+    shared = release(parse_config(asked | elsewhere))
+    for path in sorted(published.glob("fragment_*")):
+        assert path.read_bytes() == (shared / path.name).read_bytes()
+    runs, tasks, _ = recorded()
+    run = next(run for run in runs if run.name == "release shared")
+    steps = [task.name for task in tasks if task.flow_run_id == run.id]
+    assert len(steps) == STEPS
+    assert sum(name.startswith("anonymize the chunks") for name in steps) == 1
+
+
 def test_a_person_sees_progress_promises_fragments_measures_and_the_report(run_in_prefect):
     _, _, artifacts = recorded()
     shown = {artifact.key: artifact for artifact in artifacts}

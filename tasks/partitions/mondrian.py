@@ -6,7 +6,6 @@ from the whole table; its leaves are the equivalence classes (ECs). Nodes are cu
 a time: a block holds some nodes, their rows one after the other.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -25,6 +24,7 @@ from tasks.partitions.partition import Partition
 from tasks.partitions.person_counts import person_counts
 from tasks.partitions.requirements import Requirement, is_k_alone, refuse_unreachable
 from tasks.partitions.trees import Trees
+from tasks.worker_processes import available_cores
 
 STRIP = 256  # rows that stay in a core's cache while they are turned into columns
 WORTH_COMPILING = 2_000_000  # codes: half a second of plain cuts
@@ -103,7 +103,7 @@ def partition(  # noqa: PLR0917 - what any algorithm is given, see `tasks.partit
     blocks = [_root(table, codes, domains, attributes, counts)]
     first = np.zeros(len(classes), dtype=np.int32)
     leaves: list[_Leaves] = []
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(available_cores()) as pool:
         while blocks:
             grown = list(pool.map(partial(_grow, table, cuts_of, first), blocks))
             leaves.extend(leaf for done, _ in grown for leaf in done)

@@ -185,20 +185,31 @@ def read_protection(
         end = attributes[-1].stop
     names = ", ".join(quoted(domain.name) for domain in protected)
     codes = connection.execute(f"SELECT {names} FROM codes").fetchnumpy()
-    columns = [
-        attribute.places[np.asarray(codes[domain.name])]
-        for attribute, domain in zip(attributes, protected, strict=True)
-    ]
     persons = config.columns.entity is not None
-    if persons:
-        columns.append(np.full_like(columns[0], end))
-        end += 1
-    places = columns[0] if len(columns) == 1 else np.column_stack(columns)
-    overall = np.bincount(places.ravel(), minlength=end).astype(np.int64)
+    places = places_of(attributes, [np.asarray(codes[domain.name]) for domain in protected], persons=persons)
+    overall = np.bincount(places.ravel(), minlength=end + persons).astype(np.int64)
     exact = config.segmentation.level == "exact"
     distinct = config.privacy.l is not None and config.privacy.l_model == "distinct"
     complete = distinct or bool(config.columns.sensitive)
     return Protection(config.privacy, exact, complete, tuple(attributes), overall, persons), places
+
+
+def places_of(attributes: Sequence[Attribute], codes: Sequence[Codes], *, persons: bool) -> Codes:
+    """Return where each record counts in wide counts, shape (n,) or (n, attributes).
+
+    Parameters
+    ----------
+    attributes
+        The class, then the sensitive attributes that are protected together.
+    codes
+        Of each, shape (n,).
+    persons
+        Whether persons count.
+    """
+    columns = [attribute.places[column] for attribute, column in zip(attributes, codes, strict=True)]
+    if persons:
+        columns.append(np.full_like(columns[0], attributes[-1].stop))
+    return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
 
 def _attribute(

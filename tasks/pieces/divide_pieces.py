@@ -1,5 +1,6 @@
 """Dividing the records of a table that does not fit in memory into equivalence classes, piece by piece."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,18 +23,26 @@ Ints = npt.NDArray[np.int64]
 
 
 def pieces_of(
-    connection: duckdb.DuckDBPyConnection, config: Config, domains: Sequence[Domain]
+    connection: duckdb.DuckDBPyConnection, config: Config, domains: Sequence[Domain], most: float = math.inf
 ) -> list[Piece]:
-    """Return the pieces of the stored table, seen through some features; none where it is cut in memory.
+    """Return the pieces of the stored table, seen through some features; none where it is cut as a whole.
 
     That is so where it fits, where cuts are not strict and at medians, where a feature has a hierarchy, and
     where more is asked than k records.
+
+    Parameters
+    ----------
+    connection, config, domains
+        The store, the run, and the features.
+    most
+        Cells of a piece, where that is less than fits in memory.
     """
     by_medians = config.anonymization.mode == "strict" and config.anonymization.split == "median"
     k_alone = not config.privacy.protects_values and config.columns.entity is None
     if not (by_medians and k_alone and all(domain.tree is None for domain in domains)):
         return []
-    pieces = cut_into_pieces(connection, domains, config.privacy.k, cells_at_once(config.run))
+    cells = int(min(cells_at_once(config.run), most))
+    pieces = cut_into_pieces(connection, domains, config.privacy.k, cells)
     return pieces if len(pieces) > 1 else []
 
 

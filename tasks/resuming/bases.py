@@ -6,14 +6,11 @@ A step that is not named here is run every time: all that touch the written file
 import hashlib
 import json
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tasks.config import Config
-from tasks.program import program_digest
-
-LIBRARIES = ("duckdb", "numpy", "pandas", "scipy", "scikit-learn", "numba")  # that compute
+from tasks.program import installed
 
 LOAD = "load the table"
 INFORMATION = "measure mutual information"
@@ -61,7 +58,9 @@ BASES = {
     INFORMATION: Basis(("fragmentation.bins",), (LOAD,)),
     CHOOSE: Basis((*TRIAL, "limits"), (LOAD,)),
     CUT: Basis(("fragmentation.fragments",), (INFORMATION, CHOOSE)),
-    SEGMENT: Basis((*PARTITION, "fragmentation.fragments", "segmentation", "run.memory"), (CUT,)),
+    SEGMENT: Basis(
+        (*PARTITION, "fragmentation.fragments", "segmentation", "run.memory", "run.engine"), (CUT,)
+    ),
     ANONYMIZE: Basis((*PARTITION, "fragmentation.fragments"), (SEGMENT,)),
     MERGE: Basis(
         ("anonymization.bounds", "fragmentation.fragments"), (ANONYMIZE,), tables=r"(typed_)?regions_\d+"
@@ -88,7 +87,7 @@ def fingerprints(config: Config) -> dict[str, str]:
     of the files that it reads.
     """
     settings = _settings(config)
-    program = [program_digest(), *(version(name) for name in LIBRARIES)]
+    program = installed()
     found: dict[str, str] = {}
     for step, basis in _bases(config).items():
         content = [] if basis.after else [_content(path) for path in _files(config)]
@@ -106,9 +105,13 @@ def _bases(config: Config) -> dict[str, Basis]:
 
 
 def _settings(config: Config) -> dict[str, Any]:
-    """Return all settings; files count by their names here, and by their content."""
+    """Return all settings; files count by their names here, and by their content.
+
+    Engines count by where they work: rows that a cluster is to read are files.
+    """
     settings = config.model_dump(mode="json")
     settings["input"]["path"] = config.input.path.name
+    settings["run"]["engine"] = "elsewhere" if config.run.engine == "dask" else "here"
     return settings
 
 
