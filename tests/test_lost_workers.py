@@ -170,7 +170,7 @@ def test_a_scheduler_that_does_not_answer_is_refused(store, monkeypatch, scheme)
 
 
 def test_a_cluster_without_workers_is_refused(store, monkeypatch):
-    monkeypatch.setattr(connect, "ANSWER", 1)
+    monkeypatch.setattr(connect, "WORKERS", 1)
     with (
         started(store.parent, 0) as running,
         pytest.raises(ConfigurationError, match="the Dask scheduler has no worker: start some"),

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from servers import wait_for
 from test_release import publish_plainly, settings
 
 from flows.release import release
@@ -99,11 +100,16 @@ def test_chunks_on_a_cluster_are_one_task_of_the_run(run_in_prefect):
     shared = release(parse_config(asked | elsewhere))
     for path in sorted(published.glob("fragment_*")):
         assert path.read_bytes() == (shared / path.name).read_bytes()
-    runs, tasks, _ = recorded()
-    run = next(run for run in runs if run.name == "release shared")
-    steps = [task.name for task in tasks if task.flow_run_id == run.id]
+    wait_for(lambda: len(steps_of("release shared")) >= STEPS, "all steps are recorded")
+    steps = steps_of("release shared")
     assert len(steps) == STEPS
     assert sum(name.startswith("anonymize the chunks") for name in steps) == 1
+
+
+def steps_of(name):
+    runs, tasks, _ = recorded()
+    run = next(run for run in runs if run.name == name)
+    return [task.name for task in tasks if task.flow_run_id == run.id]
 
 
 def test_a_person_sees_progress_promises_fragments_measures_and_the_report(run_in_prefect):

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from distributed import Client
 
 CONNECTING = "connect to the cluster"
-ANSWER = 30  # seconds until a scheduler that does not answer, or has no workers, is not waited for
+ANSWER = 30  # seconds until a scheduler that does not answer is not waited for
+WORKERS = 120  # seconds until one that has no worker is not: they import what they need first
 NOT_INSTALLED = "cannot run unjoin: install it there as it is here"
 
 LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application")
@@ -132,7 +133,7 @@ def _local_cluster(folder: Path) -> "Iterator[Client]":
 def _refuse_unfit(client: "Client", folder: Path) -> None:
     """Refuse a cluster that has no worker, or one that cannot do the work."""
     try:
-        client.wait_for_workers(1, timeout=ANSWER)
+        client.wait_for_workers(1, timeout=WORKERS)
     except TimeoutError:
         raise ConfigurationError("run.scheduler: the Dask scheduler has no worker: start some") from None
     for where, fault in _faults(client, folder):
