@@ -11,9 +11,6 @@ import numpy.typing as npt
 
 STORE = "store.duckdb"
 
-SMALL = 32 << 20
-"""Bytes of a store that may stay open: what DuckDB keeps of a larger one in memory would add up."""
-
 _gigabytes: ContextVar[float | None] = ContextVar("gigabytes of each DuckDB", default=None)
 
 
@@ -40,43 +37,10 @@ def memory_limit() -> dict[str, str | bool | int | float | list[str]]:
     return {} if gigabytes is None else {"memory_limit": f"{gigabytes:.3f}GB"}
 
 
-_open: ContextVar[dict[Path, duckdb.DuckDBPyConnection] | None] = ContextVar(
-    "stores that stay open", default=None
-)
-
-
 @contextmanager
-def staying_open() -> Iterator[None]:
-    """Let small stores that are opened within stay open: to open one takes longer than many steps do."""
-    stores: dict[Path, duckdb.DuckDBPyConnection] = {}
-    token = _open.set(stores)
-    try:
-        yield
-    finally:
-        _open.reset(token)
-        for connection in stores.values():
-            connection.close()
-
-
-def let_go(store: Path) -> None:
-    """Close a store that stayed open, so that it can be attached elsewhere."""
-    connection = (_open.get() or {}).pop(store, None)
-    if connection is not None:
-        connection.close()
-
-
-def _stay_open(store: Path) -> None:
-    stores = _open.get()
-    if stores is None:
-        return
-    if store.stat().st_size > SMALL:
-        let_go(store)
-    elif store not in stores:
-        stores[store] = _connect(store)  # not a cursor: DuckDB would forget that the store is open
-
-
-def _connect(store: Path) -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(
+def open_store(store: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the store for one step; what does not fit in memory spills beside it."""
+    connection = duckdb.connect(
         store,
         config={
             "temp_directory": str(store.parent / "spill"),
@@ -84,21 +48,11 @@ def _connect(store: Path) -> duckdb.DuckDBPyConnection:
             **memory_limit(),
         },
     )
-
-
-@contextmanager
-def open_store(store: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open the store for one step; what does not fit in memory spills beside it.
-
-    Settings are to be as they were at the end: the next one to open it may find them.
-    """
-    connection = _connect(store)
     try:
         store.chmod(0o600)
         connection.execute("SET enable_progress_bar = false")
         yield connection
     finally:
-        _stay_open(store)
         connection.close()
 
 

@@ -23,7 +23,7 @@ from tasks.resuming.bases import fingerprints
 from tasks.resuming.going_on import GoingOn, going_on
 from tasks.resuming.take_over import take_over
 from tasks.retention import sweep_old
-from tasks.store import STORE, limited_memory, staying_open
+from tasks.store import STORE, limited_memory
 
 STAGING = ".staging-"
 PREPARING = "prepare the folders"
@@ -73,7 +73,6 @@ def workspace(config: Config) -> Iterator[Run]:
                 limited_memory(memory_of_duckdb(config.run)),
                 going_on(found),
                 _left_as_it_should(config, folder, staging, descriptor),
-                staying_open(),
             ):
                 yield Run(folder / STORE, staging, version)
         finally:

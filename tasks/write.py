@@ -66,7 +66,6 @@ def write_fragments(store: Path, config: Config, staging: Path, release_version:
         ):
             files.append(written)
             progress(len(files) / len(names))
-        connection.execute("RESET threads")
         write_manifest(draft_manifest(connection, config, release_version, files), staging)
     counted(files=2 * len(files))
     return [name for written in files for name in (written.csv, written.parquet)]

@@ -227,10 +227,7 @@ def test_sigterm_stops_a_release_like_ctrl_c(project):
     assert list((project / "releases").iterdir()) == []
 
 
-def test_a_store_that_is_open_elsewhere_ends_the_run_and_is_left_alone_by_the_next(
-    tmp_path, asked, told, monkeypatch
-):
-    monkeypatch.setattr("tasks.store.SMALL", 0)  # a small one would stay open, and nobody else could open it
+def test_a_store_that_is_open_elsewhere_ends_the_run_and_is_left_alone_by_the_next(tmp_path, asked, told):
     opened = []
 
     def look_into_it(event):

@@ -61,7 +61,7 @@ BASES = {
     SEGMENT: Basis(
         (*PARTITION, "fragmentation.fragments", "segmentation", "run.memory", "run.engine"), (CUT,)
     ),
-    ANONYMIZE: Basis((*PARTITION, "fragmentation.fragments"), (SEGMENT,)),
+    ANONYMIZE: Basis((*PARTITION, "fragmentation.fragments", "run.engine"), (SEGMENT,)),
     MERGE: Basis(
         ("anonymization.bounds", "fragmentation.fragments"), (ANONYMIZE,), tables=r"(typed_)?regions_\d+"
     ),
