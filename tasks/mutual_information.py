@@ -10,6 +10,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from tasks.config import Config
 from tasks.information.groups import CELLS_PER_GROUP, Bins, Group, Matrix, pack
@@ -44,16 +45,34 @@ def discretise(codes: Bins, size: int, *, numeric: bool, missing: bool, bins: in
     """
     if not numeric:
         return codes.astype(np.int32)
-    occurrences = np.bincount(codes, minlength=size)
+    binned: Bins = bins_of_codes(np.bincount(codes, minlength=size), missing=missing, bins=bins)[codes]
+    return binned
+
+
+def bins_of_codes(occurrences: npt.NDArray[np.intp], *, missing: bool, bins: int) -> Bins:
+    """Return the equal-frequency bin of each code of a numeric column.
+
+    Parameters
+    ----------
+    occurrences : ndarray of shape (codes,)
+        How often each code occurs, in records.
+    missing, bins
+        See `discretise`.
+
+    Returns
+    -------
+    ndarray of shape (codes,)
+        Bin numbers from 0 without gaps, ascending.
+    """
+    counted = occurrences.copy()
     if missing:
-        occurrences[0] = 0
-    below = np.cumsum(occurrences) - occurrences
-    bin_of_code = below * bins // max(int(occurrences.sum()), 1)
+        counted[0] = 0
+    below = np.cumsum(counted) - counted
+    bin_of_code = below * bins // max(int(counted.sum()), 1)
     if missing:
         bin_of_code[0] = -1
-    _, bin_of_code = np.unique(bin_of_code, return_inverse=True)
-    binned: Bins = bin_of_code.astype(np.int32)[codes]
-    return binned
+    _, numbered = np.unique(bin_of_code, return_inverse=True)
+    return numbered.astype(np.int32)
 
 
 def mutual_information_matrix(columns: Sequence[Bins]) -> Matrix:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tasks.domain import Domain
-from tasks.mutual_information import discretise
+from tasks.mutual_information import bins_of_codes
 
 Codes = npt.NDArray[np.int32]
 
@@ -52,9 +52,11 @@ def binned(codes: Codes, domain: Domain, bins: int) -> Binned:
     domain
         Of the feature.
     bins
-        Wanted for numbers, see `tasks.mutual_information.discretise`.
+        Wanted for numbers, see `tasks.mutual_information.bins_of_codes`.
     """
-    of_rows = discretise(codes, domain.size, numeric=domain.numeric, missing=domain.missing, bins=bins)
-    occurrences, records = np.bincount(codes, minlength=domain.size), np.bincount(of_rows)
-    starts = np.searchsorted(np.cumsum(occurrences), np.cumsum(records) - records, side="right")
-    return Binned(domain, occurrences, starts)
+    occurrences = np.bincount(codes, minlength=domain.size)
+    if domain.numeric:
+        bin_of_code = bins_of_codes(occurrences, missing=domain.missing, bins=bins)
+    else:
+        bin_of_code = np.arange(domain.size, dtype=np.int32)
+    return Binned(domain, occurrences, np.flatnonzero(np.diff(bin_of_code, prepend=-1)))
