@@ -41,7 +41,7 @@ def score_of(trial: Trial) -> float:
     return sum(best) / len(best)
 
 
-@step("choose the number of fragments")
+@step("choose the number of fragments", closed=True)
 def choose_fragments(store: Path, config: Config) -> int:
     """Store what trials say of each number of fragments; return the best.
 

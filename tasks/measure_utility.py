@@ -1,6 +1,7 @@
 """Step: what a user of the data keeps, the input against what is published."""
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
@@ -27,6 +28,7 @@ from tasks.tables import (
 )
 from tasks.utility.binned import binned
 from tasks.utility.kept import Kept, Pair, kept_of_feature, pair_information, total_variation
+from tasks.worker_processes import available_cores
 
 Numbers = npt.NDArray[np.float64]
 
@@ -65,20 +67,27 @@ def _measure(
 ) -> Iterator[_Fragment]:
     class_domain = read_class_domain(connection)
     classes = np.bincount(read_codes(connection, [class_domain])[:, 0], minlength=class_domain.size)
-    for number, (domains, counts) in enumerate(
-        zip(fragments, _published_counts(connection, config), strict=True), 1
-    ):
-        regions = read_regions(connection, number, domains)
+
+    def measured(fragment: tuple[int, Sequence[Domain], Numbers]) -> _Fragment:
+        number, domains, counts = fragment
+        own = connection.cursor()
+        regions = read_regions(own, number, domains)
         values = [
             binned(codes, domain, config.fragmentation.bins)
-            for codes, domain in zip(read_columns(connection, domains), domains, strict=True)
+            for codes, domain in zip(read_columns(own, domains), domains, strict=True)
         ]
-        yield _Fragment(
+        return _Fragment(
             [kept_of_feature(*of, counts) for of in zip(regions, values, strict=True)],
             pair_information(regions, values, counts.sum(axis=1)),
             total_variation(classes, counts.sum(axis=0)),
         )
-        progress(number / len(fragments))
+
+    numbers = range(1, len(fragments) + 1)
+    asked = list(zip(numbers, fragments, _published_counts(connection, config), strict=True))
+    with ThreadPoolExecutor(available_cores()) as measurers:
+        for number, fragment in enumerate(measurers.map(measured, asked), 1):
+            yield fragment
+            progress(number / len(fragments))
 
 
 def _published_counts(connection: duckdb.DuckDBPyConnection, config: Config) -> list[Numbers]:

@@ -1,4 +1,4 @@
-"""How much memory a run may take: half of it DuckDB's, the other half for the arrays beside it."""
+"""How much memory a run may take: a part of it DuckDB's, as large a part for the cells that are cut."""
 
 import os
 
@@ -15,10 +15,13 @@ def memory_of(settings: RunSettings) -> float:
 
 
 def memory_of_duckdb(settings: RunSettings) -> float:
-    """Return the half that DuckDB may take, in gigabytes."""
-    return memory_of(settings) / 2
+    """Return what DuckDB may take, in gigabytes: half, or a third where a limit is to be kept.
+
+    The last third is for arrays with a few numbers for each record, and for Python itself.
+    """
+    return memory_of(settings) / (2 if settings.memory is None else 3)
 
 
 def cells_at_once(settings: RunSettings) -> int:
-    """Return how many cells of the table may be cut in memory at once."""
-    return int(memory_of(settings) / 2 * 1e9 / CELL_BYTES)
+    """Return how many cells of the table may be cut in memory at once: as much as DuckDB may take."""
+    return int(memory_of_duckdb(settings) * 1e9 / CELL_BYTES)

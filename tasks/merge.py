@@ -4,17 +4,23 @@ Classes of different segments that release the same are one: nothing tells them 
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
 
 from tasks.chunks import Batch, fragment_partition
 from tasks.config import Config
+from tasks.domain import Domain
 from tasks.events import counted, progress
-from tasks.partitions.anonymize import generalise
+from tasks.memory import cells_at_once
+from tasks.partitions.anonymize import Anonymized, generalise
 from tasks.released import write_released
 from tasks.steps import step
 from tasks.store import open_store
 from tasks.tables import read_class_domain, read_codes, read_columns, read_fragment_domains
+from tasks.worker_processes import available_cores
+
+CELLS_OF_A_RECORD = 4  # of the table take as much memory as a record takes while its fragment is merged
 
 
 @step("merge the chunks of each fragment")
@@ -24,15 +30,28 @@ def merge_chunks(store: Path, chunks: Sequence[Path], batches: Sequence[Batch], 
     The files of the chunks stay, for a run that goes on from here.
     """
     of_fragments = groupby(zip(batches, chunks, strict=True), key=lambda pair: pair[0].fragment)
+    files = [[store.parent / name for _, name in pairs] for _, pairs in of_fragments]
     with open_store(store) as connection:
         class_domain = read_class_domain(connection)
         classes = read_codes(connection, [class_domain])[:, 0]
+
+        def merged(fragment: tuple[Sequence[Domain], Sequence[Path]]) -> Anonymized:
+            domains, of_chunks = fragment
+            partition = fragment_partition(of_chunks, len(classes))
+            columns, bounds = read_columns(connection.cursor(), domains), config.anonymization.bounds
+            return generalise(columns, domains, classes, class_domain.size, partition, bounds)
+
+        asked = list(zip(read_fragment_domains(connection), files, strict=True))
         fragments = []
-        for domains, (_, pairs) in zip(read_fragment_domains(connection), of_fragments, strict=True):
-            partition = fragment_partition([store.parent / name for _, name in pairs], len(classes))
-            columns, bounds = read_columns(connection, domains), config.anonymization.bounds
-            fragments.append(generalise(columns, domains, classes, class_domain.size, partition, bounds))
-            progress(len(fragments) / config.fragments)
+        with ThreadPoolExecutor(_at_once(len(classes), config)) as mergers:
+            for fragment in mergers.map(merged, asked):
+                fragments.append(fragment)
+                progress(len(fragments) / config.fragments)
         write_released(connection, fragments, class_domain)
     counted(equivalence_classes=sum(len(fragment.counts) for fragment in fragments))
     return [len(fragment.counts) for fragment in fragments]
+
+
+def _at_once(records: int, config: Config) -> int:
+    """Return how many fragments to merge at once: as many as there are cores, if they fit in memory."""
+    return max(1, min(available_cores(), cells_at_once(config.run) // (CELLS_OF_A_RECORD * records)))

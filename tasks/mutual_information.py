@@ -71,8 +71,9 @@ def bins_of_codes(occurrences: npt.NDArray[np.intp], *, missing: bool, bins: int
     bin_of_code = below * bins // max(int(counted.sum()), 1)
     if missing:
         bin_of_code[0] = -1
-    _, numbered = np.unique(bin_of_code, return_inverse=True)
-    return numbered.astype(np.int32)
+    _, bin_of_code = np.unique(bin_of_code, return_inverse=True)
+    numbered: Bins = bin_of_code.astype(np.int32)
+    return numbered
 
 
 def mutual_information_matrix(columns: Sequence[Bins]) -> Matrix:

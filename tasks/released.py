@@ -13,6 +13,8 @@ from tasks.store import write_table
 from tasks.tables import write_class_counts, write_feature_loss
 from tasks.typed_values import as_typed, last_day
 
+CLASSES_AT_ONCE = 122_880  # whose cells are in memory: as many as DuckDB keeps together
+
 
 def write_released(
     connection: duckdb.DuckDBPyConnection, fragments: Sequence[Anonymized], class_domain: Domain
@@ -52,10 +54,17 @@ def write_regions(connection: duckdb.DuckDBPyConnection, number: int, released: 
 
     Columns are called f1, f2, ... in both tables, so that no feature's name can mean anything else.
     """
-    texts: dict[str, list[str] | npt.NDArray[np.intp]] = {
-        f"f{index}": region.texts() for index, region in enumerate(released, 1)
-    }
-    write_table(connection, f"regions_{number}", texts)
+    classes = np.arange(len(released[0].keys()))
+    for first in range(0, len(classes), CLASSES_AT_ONCE):
+        block = [region.take(classes[first : first + CLASSES_AT_ONCE]) for region in released]
+        _write_block(connection, number, block, add=first > 0)
+
+
+def _write_block(
+    connection: duckdb.DuckDBPyConnection, number: int, released: Sequence[Regions], *, add: bool
+) -> None:
+    texts = {f"f{index}": region.texts() for index, region in enumerate(released, 1)}
+    write_table(connection, f"regions_{number}", texts, add=add)
     parts: dict[str, npt.NDArray[np.generic] | list[list[str | None]]] = {}
     typed = []
     for index, region in enumerate(released, 1):
@@ -66,11 +75,7 @@ def write_regions(connection: duckdb.DuckDBPyConnection, number: int, released: 
             values = region.values()
             parts[f"values_{index}"] = [values[chosen] for chosen in region.chosen.tolist()]
             typed.append(f"CAST(values_{index} AS VARCHAR[]) AS f{index}")
-    write_table(connection, "parts", parts)
-    connection.execute(
-        f"CREATE OR REPLACE TABLE typed_regions_{number} AS SELECT {', '.join(typed)} FROM parts"
-    )
-    connection.execute("DROP TABLE parts")
+    write_table(connection, f"typed_regions_{number}", parts, ", ".join(typed), add=add)
 
 
 def _numeric_parts(index: int, region: NumericRegions) -> dict[str, npt.NDArray[np.generic]]:

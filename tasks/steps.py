@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property, partial, update_wrapper
 from operator import itemgetter
 from pathlib import Path
@@ -22,6 +22,7 @@ from tasks.events import Running, announce, as_current, progress, remark
 from tasks.failures import private_failure
 from tasks.resuming.going_on import begin, keep, kept_step, result_of
 from tasks.resuming.records import Finished, Kept
+from tasks.store import open_store
 from tasks.worker_processes import Outcome, call_in_workers
 
 P = ParamSpec("P")
@@ -36,9 +37,12 @@ class Step(Generic[P, R]):
     goes into the private workspace, and nobody else sees more than its kind.
     """
 
-    def __init__(self, name: str, function: Callable[Concatenate[Path, P], R]) -> None:
+    def __init__(
+        self, name: str, function: Callable[Concatenate[Path, P], R], *, closed: bool = False
+    ) -> None:
         self.name = name
         self.function = function
+        self.closed = closed
         update_wrapper(self, function)
 
     def __call__(self, store: Path, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -166,22 +170,28 @@ class Step(Generic[P, R]):
         yield from ((places[future], future.result) for future in as_completed(futures))
 
     def _run(self, store: Path, *args: P.args, **kwargs: P.kwargs) -> R:
-        with self._heard(store) as done:
+        with self._heard(store, held_open=not self.closed) as done:
             return done(self.guarded(store, *args, **kwargs))
 
     @contextmanager
-    def _heard(self, store: Path, items: int = 0) -> Iterator[Callable[[T], T]]:
-        """Let listeners know of the step, and the store how long it took and what came of it."""
+    def _heard(self, store: Path, items: int = 0, *, held_open: bool = False) -> Iterator[Callable[[T], T]]:
+        """Let listeners know of the step, and the store how long it took and what came of it.
+
+        Opening a store costs DuckDB more than what most steps do with a small one, so it may be held open.
+        """
         results: list[Any] = []
 
         def done(result: T) -> T:
             results.append(result)
             return result
 
-        with as_current(Running(self.name, time.perf_counter(), items, [])) as running:
+        with (
+            as_current(Running(self.name, time.perf_counter(), items, [])) as running,
+            ExitStack() as held,
+        ):
             announce("started", 0.0)
             try:
-                self._begin(store)
+                self._begin(store, held if held_open else None)
                 yield done
             except BaseException:
                 announce("failed", 1.0)
@@ -190,8 +200,10 @@ class Step(Generic[P, R]):
             finished = Finished(self.name, running.seconds, running.remarks)
             keep(store, finished, results[0], partial(self._returned, many=items > 0))
 
-    def _begin(self, store: Path) -> None:
+    def _begin(self, store: Path, held: ExitStack | None) -> None:
         try:
+            if held is not None:
+                held.enter_context(open_store(store))
             begin(store, self.name)
         except (OSError, duckdb.Error) as error:
             failure = private_failure(self.name, store, error)
@@ -242,9 +254,9 @@ def _in_worker(item: Any, step: Step[Any, R], store: Path, args: tuple[Any, ...]
     return step.guarded(store, item, *args)
 
 
-def step(name: str) -> Callable[[Callable[Concatenate[Path, P], R]], Step[P, R]]:
-    """Make a function a step of that name."""
-    return lambda function: Step(name, function)
+def step(name: str, *, closed: bool = False) -> Callable[[Callable[Concatenate[Path, P], R]], Step[P, R]]:
+    """Make a function a step of that name; `closed` if it needs a store that nobody has open."""
+    return lambda function: Step(name, function, closed=closed)
 
 
 def in_prefect_run() -> bool:

@@ -1,6 +1,6 @@
 """The run's private store: every intermediate, as a table that a person can query."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -80,12 +80,18 @@ def add_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[t
 
 
 def write_table(
-    connection: duckdb.DuckDBPyConnection, name: str, columns: dict[str, npt.NDArray[Any] | list[Any]]
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    columns: Mapping[str, npt.NDArray[Any] | list[Any]],
+    selected: str = "*",
+    *,
+    add: bool = False,
 ) -> None:
-    """Replace a table by columns of equal length."""
+    """Replace a table by what is selected of columns of equal length, or add that to it."""
     import pandas as pd  # noqa: PLC0415 - costs a third of a second, which --help must not pay
 
     frame = pd.DataFrame(columns)
     connection.register("incoming", frame)
-    connection.execute(f"CREATE OR REPLACE TABLE {quoted(name)} AS SELECT * FROM incoming")
+    into = f"INSERT INTO {quoted(name)}" if add else f"CREATE OR REPLACE TABLE {quoted(name)} AS"
+    connection.execute(f"{into} SELECT {selected} FROM incoming")
     connection.unregister("incoming")

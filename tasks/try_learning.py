@@ -42,7 +42,7 @@ class Learnt(NamedTuple):
     f_measure: float | None
 
 
-@step("try what can be learnt")
+@step("try what can be learnt", closed=True)
 def try_learning(store: Path, config: Config) -> int:
     """Store the F-measures of the learners that are asked for; return how many there are.
 

@@ -39,10 +39,10 @@ def test_a_release_is_published_and_a_failed_gate_told_though_the_server_is_lost
         environment = lost.enter_context(server(tmp_path / "prefect"))
         how = {"folder": tmp_path, "environment": environment | {"PREFECT_CLIENT_MAX_RETRIES": "1"}}
         published = started(**how)
-        until(published, "measure the release")
+        until(published, "attack the written files")
         published.send_signal(signal.SIGSTOP)  # a server with SQLite turns away one of two at the same moment
         failed = started("output.name=unsafe", 'privacy.enforcement="none"', **how)
-        until(failed, "measure the release")
+        until(failed, "write the fragments")
     published.send_signal(signal.SIGCONT)
     _, told = published.communicate(timeout=PATIENCE)
     assert published.returncode == 0, told

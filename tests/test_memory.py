@@ -16,14 +16,14 @@ def limit_of(connection):
     return limit
 
 
-def test_half_is_for_duckdb_and_half_for_cells():
-    settings = RunSettings(memory=2)
+def test_a_third_of_a_limit_is_for_duckdb_a_third_for_cells_and_one_is_left():
+    settings = RunSettings(memory=3)
     assert memory_of_duckdb(settings) == 1
     assert cells_at_once(settings) == 62_500_000
 
 
-def test_a_share_of_the_machine_is_taken_where_nobody_says():
-    assert 0 < memory_of_duckdb(RunSettings()) < memory_of(RunSettings())
+def test_half_of_a_share_of_the_machine_is_taken_where_nobody_says():
+    assert memory_of_duckdb(RunSettings()) == memory_of(RunSettings()) / 2 > 0
 
 
 def test_every_store_opened_within_is_limited(tmp_path):

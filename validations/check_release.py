@@ -15,7 +15,7 @@ from validations.promises import Promises, read_promises
 from validations.protection import Closeness, Diversity, ProtectedPromise
 
 
-@step("check the written files")
+@step("check the written files", closed=True)
 def check_release(store: Path, config: Config, staging: Path) -> Verdict:
     """Hold the staged files against what the run was asked for, and keep the evidence beside them."""
     verdict = check_folder(staging, promised_by_run(store, config, staging), store)

@@ -48,23 +48,9 @@ class NumericRegions:
 
     def texts(self) -> list[str]:
         """Return the released cell of each class."""
-        numbers = self._bound_texts()
-        return [
-            numeric_cell(numbers[lower], numbers[upper], missing=missing) if present else ""
-            for lower, upper, present, missing in zip(
-                self.lower.tolist(),
-                self.upper.tolist(),
-                self.present.tolist(),
-                self.missing.tolist(),
-                strict=True,
-            )
-        ]
-
-    def _bound_texts(self) -> dict[int, str]:
-        """Return the text of every code that is a bound."""
-        used = np.unique(np.concatenate([self.lower[self.present], self.upper[self.present]]))
-        values = self.domain.values[used - int(self.domain.missing)]
-        return dict(zip(used.tolist(), number_texts(values, self.domain), strict=True))
+        _, first, same = np.unique(self.keys(), return_index=True, return_inverse=True)
+        cells = _range_texts(self.take(first))
+        return [cells[place] for place in same.tolist()]
 
     def loss(self) -> npt.NDArray[np.float64]:
         """Return each class's share of the feature's range; 1 where it mixes numbers and missing."""
@@ -99,6 +85,24 @@ class NumericRegions:
         values = self.domain.values if len(self.domain.values) else np.zeros(1, self.domain.values.dtype)
         first = int(self.domain.missing)
         return values[np.maximum(self.lower - first, 0)], values[np.maximum(self.upper - first, 0)]
+
+
+def _range_texts(ranges: NumericRegions) -> list[str]:
+    """Return the cell of each range."""
+    domain, ends = ranges.domain, (ranges.lower[ranges.present], ranges.upper[ranges.present])
+    used = np.unique(np.concatenate(ends))
+    values = domain.values[used - int(domain.missing)]
+    numbers = dict(zip(used.tolist(), number_texts(values, domain), strict=True))
+    return [
+        numeric_cell(numbers[lower], numbers[upper], missing=missing) if present else ""
+        for lower, upper, present, missing in zip(
+            ranges.lower.tolist(),
+            ranges.upper.tolist(),
+            ranges.present.tolist(),
+            ranges.missing.tolist(),
+            strict=True,
+        )
+    ]
 
 
 @dataclass(frozen=True, eq=False)

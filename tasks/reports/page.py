@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -113,6 +114,7 @@ def render_report(facts: "ReportFacts") -> str:
     )
 
 
+@cache
 def _environment() -> Environment:
     """Return what reads the templates, with the filters that they use."""
     environment = Environment(
