@@ -22,6 +22,11 @@ def memory_of_duckdb(settings: RunSettings) -> float:
     return memory_of(settings) / (2 if settings.memory is None else 3)
 
 
+def memory_of_gate(settings: RunSettings) -> float:
+    """Return what DuckDB may take while the gate reads files, in gigabytes: nobody else needs much then."""
+    return memory_of(settings) * 2 / 3
+
+
 def cells_at_once(settings: RunSettings) -> int:
     """Return how many cells of the table may be cut in memory at once: as much as DuckDB may take."""
     return int(memory_of_duckdb(settings) * 1e9 / CELL_BYTES)

@@ -7,6 +7,7 @@ from published_folder import ClassOf, Fragment, Range, build
 from tasks.config import RunSettings
 from tasks.memory import cells_at_once, memory_of, memory_of_duckdb
 from tasks.store import STORE, limited_memory, open_store
+from validations import gather
 from validations.gate import check_folder
 from validations.promises import read_promises
 
@@ -41,3 +42,23 @@ def test_the_gate_does_not_take_want_of_memory_for_a_fault_of_the_files(tmp_path
     assert check_folder(tmp_path, read_promises(tmp_path)).success
     with limited_memory(0.001), pytest.raises(duckdb.OutOfMemoryException):
         check_folder(tmp_path, read_promises(tmp_path))
+
+
+def test_fragments_that_do_not_fit_in_memory_together_are_read_again_one_by_one(tmp_path, monkeypatch):
+    fragments = [
+        Fragment({name: "integer"}, [ClassOf((Range(1, 1),), {"a": 4}), ClassOf((Range(2, 3),), {"b": 4})])
+        for name in ("age", "size")
+    ]
+    build(fragments, k=4).write(tmp_path)
+    threads, read = [], gather._gather_fragment
+
+    def too_large_at_first(connection, *args):
+        ((number,),) = connection.execute("SELECT current_setting('threads')").fetchall()
+        threads.append(number)
+        if len(threads) <= len(fragments):
+            raise duckdb.OutOfMemoryException("no room")
+        return read(connection, *args)
+
+    monkeypatch.setattr(gather, "_gather_fragment", too_large_at_first)
+    assert check_folder(tmp_path, read_promises(tmp_path)).success
+    assert threads[-2:] == [1, 1]

@@ -7,8 +7,9 @@ from pathlib import Path
 from tasks.config import Config, Privacy
 from tasks.errors import GateError
 from tasks.events import counted
+from tasks.memory import memory_of_gate
 from tasks.steps import step
-from tasks.store import open_store
+from tasks.store import limited_memory, open_store
 from validations.cell_grammar import cell_kind
 from validations.gate import Verdict, check_folder, write_validation
 from validations.promises import Promises, read_promises
@@ -18,7 +19,9 @@ from validations.protection import Closeness, Diversity, ProtectedPromise
 @step("check the written files", closed=True)
 def check_release(store: Path, config: Config, staging: Path) -> Verdict:
     """Hold the staged files against what the run was asked for, and keep the evidence beside them."""
-    verdict = check_folder(staging, promised_by_run(store, config, staging), store)
+    promises = promised_by_run(store, config, staging)
+    with limited_memory(memory_of_gate(config.run)):
+        verdict = check_folder(staging, promises, store)
     write_validation(verdict, staging)
     _store(store, verdict)
     counted(promises=len(verdict.promises), broken=sum(not each.success for each in verdict.promises))

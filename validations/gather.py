@@ -47,7 +47,10 @@ FOLDERS = {"validation", "validation/suites"}
 """Which of these are folders."""
 
 READERS = 2
-"""Fragments that are read at once: a CSV file's lines are numbered one after the other, on one core."""
+"""Fragments that are read at once: a CSV file's lines are numbered one after the other, on one core.
+
+Where they do not fit in memory together they are read again, one by one.
+"""
 
 
 def gather_evidence(folder: Path, promises: Promises, store: Path | None = None) -> Evidence:
@@ -62,6 +65,13 @@ def gather_evidence(folder: Path, promises: Promises, store: Path | None = None)
     store
         The private store of the run that made the folder, where segments and persons are looked at.
     """
+    try:
+        return _gather(folder, promises, store, READERS)
+    except duckdb.OutOfMemoryException:
+        return _gather(folder, promises, store, 1)  # takes longer, and least memory
+
+
+def _gather(folder: Path, promises: Promises, store: Path | None, readers: int) -> Evidence:
     private = None if store is None else store.parent  # what spills may be of the store
     with (
         tempfile.TemporaryDirectory(dir=private) as scratch,
@@ -70,9 +80,11 @@ def gather_evidence(folder: Path, promises: Promises, store: Path | None = None)
         connection.execute("SET GLOBAL temp_directory = ?", [scratch])
         connection.execute("SET enable_progress_bar = false")
         connection.execute("SET GLOBAL disabled_optimizers = 'common_subexpressions'")  # slow on many columns
+        if readers == 1:
+            connection.execute("SET GLOBAL threads = 1")
         connection.execute(macros(promises.kinds.values()))
-        with ThreadPoolExecutor(max_workers=READERS) as readers:
-            read = readers.map(
+        with ThreadPoolExecutor(max_workers=readers) as pool:
+            read = pool.map(
                 lambda number: _gather_fragment(connection.cursor(), folder, promises, number, Path(scratch)),
                 range(1, len(promises.fragments) + 1),
             )
