@@ -50,15 +50,15 @@ def test_fragments_that_do_not_fit_in_memory_together_are_read_again_one_by_one(
         for name in ("age", "size")
     ]
     build(fragments, k=4).write(tmp_path)
-    threads, read = [], gather._gather_fragment
+    threads, read = [], gather.read_groups
 
-    def too_large_at_first(connection, *args):
+    def too_large_at_first(connection, *args, **kwargs):
         ((number,),) = connection.execute("SELECT current_setting('threads')").fetchall()
         threads.append(number)
         if len(threads) <= len(fragments):
             raise duckdb.OutOfMemoryException("no room")
-        return read(connection, *args)
+        return read(connection, *args, **kwargs)
 
-    monkeypatch.setattr(gather, "_gather_fragment", too_large_at_first)
+    monkeypatch.setattr(gather, "read_groups", too_large_at_first)
     assert check_folder(tmp_path, read_promises(tmp_path)).success
-    assert threads[-2:] == [1, 1]
+    assert threads[-4:] == [1] * 4  # two files each

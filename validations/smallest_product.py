@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from validations.class_counts import LARGEST_WORK, ClassCounts, TooCostlyError
+from validations.class_counts import ClassCounts, TooCostlyError
+
+LARGEST_WORK = 1_000_000_000_000
+"""Most multiplications of class counts of two fragments; about two minutes on two cores."""
 
 BLOCK = 64
 """Rows of counts in a block."""
@@ -79,11 +82,15 @@ def smallest_product(first: Counts, second: Counts) -> int | None:
     one, other = _blocks(first.astype(kind)), _blocks(second.astype(kind))
     left = LARGEST_WORK
     for rows in _slices(len(one.rows), max(1, BOUNDED // len(other.rows))):
-        pairs = _open_pairs(one, other, rows, smallest)
-        left -= len(pairs) * one.rows[0].size * BLOCK
-        if left < 0:
-            raise TooCostlyError(f"more than {LARGEST_WORK:.0e} multiplications of class counts are needed")
+        pairs, bounds = _open_pairs(one, other, rows, smallest)
         for some in _slices(len(pairs), TOGETHER):
+            if bounds[some.start] >= smallest:
+                break
+            left -= len(pairs[some]) * one.rows[0].size * BLOCK
+            if left < 0:
+                raise TooCostlyError(
+                    f"more than {LARGEST_WORK:.0e} multiplications of class counts are needed"
+                )
             a, b = pairs[some].T
             sizes = one.rows[a] @ other.rows[b].transpose(0, 2, 1)
             sizes[sizes == 0] = smallest
@@ -134,18 +141,23 @@ def _alike_together(counts: Counts) -> Places:
     return np.argsort(keys.view(f"S{keys.shape[1]}")[:, 0], kind="stable")
 
 
-def _open_pairs(one: Blocks, other: Blocks, rows: slice, smallest: int) -> Places:
-    """Return the pairs of blocks that can have a join of some rows but fewer than `smallest`."""
+def _open_pairs(one: Blocks, other: Blocks, rows: slice, smallest: int) -> tuple[Places, Numbers]:
+    """Return the pairs of blocks that can have a join of some rows but fewer than `smallest`.
+
+    The bounds of what is sure to be in common come beside them, the lowest first: smallest joins are there.
+    """
     sure = one.least[rows] @ other.least.T
     pairs = np.argwhere(sure < smallest)
-    unsure = sure[pairs[:, 0], pairs[:, 1]] == 0
+    bounds = sure[pairs[:, 0], pairs[:, 1]]
     pairs[:, 0] += rows.start
     single = np.empty(len(pairs))
     for some in _slices(len(pairs), BOUNDED // one.least.shape[1] + 1):
         a, b = pairs[some].T
         alone = one.positive[a] * other.positive[b]
         single[some] = np.where(alone > 0, alone, smallest).min(axis=1)
-    return np.asarray(pairs[~unsure | (single < smallest)])
+    is_open = (bounds > 0) | (single < smallest)
+    order = np.argsort(bounds[is_open], kind="stable")
+    return pairs[is_open][order], bounds[is_open][order]
 
 
 def _slices(size: int, step: int) -> Iterator[slice]:
