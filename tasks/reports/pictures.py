@@ -279,7 +279,8 @@ def _inline(svg: str, name: str, label: str, width: str) -> str:
                 parent.remove(child)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
-        element.attrib = {key.rpartition("}")[2]: value for key, value in element.attrib.items()}
+        for key in [key for key in element.attrib if key.startswith("{")]:
+            element.set(key.rpartition("}")[2], element.attrib.pop(key))
         _prefix_ids(element, name)
     root.attrib = {"viewBox": root.attrib["viewBox"], "role": "img", "aria-label": label, "class": width}
     return ET.tostring(root, encoding="unicode")
