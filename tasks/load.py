@@ -47,7 +47,7 @@ class Loaded(NamedTuple):
     domain: Domain
 
 
-@step("load the table")
+@step("load the table", closed=True)
 def load_table(store: Path, config: Config) -> Shape:
     """Read the input, give each column its role and kind, and store records and codes."""
     faults = Faults()

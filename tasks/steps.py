@@ -255,7 +255,7 @@ def _in_worker(item: Any, step: Step[Any, R], store: Path, args: tuple[Any, ...]
 
 
 def step(name: str, *, closed: bool = False) -> Callable[[Callable[Concatenate[Path, P], R]], Step[P, R]]:
-    """Make a function a step of that name; `closed` if it needs a store that nobody has open."""
+    """Make a function a step of that name; `closed` if it needs a store that is not open yet."""
     return lambda function: Step(name, function, closed=closed)
 
 

@@ -34,7 +34,7 @@ class Kept(NamedTuple):
     prepared: Path
 
 
-@step("keep records out for testing")
+@step("keep records out for testing", closed=True)
 def keep_records_out(store: Path, config: Config, most: int | None) -> Kept:
     """Choose which records train and which test; make the store of the training records.
 
@@ -60,7 +60,7 @@ def keep_records_out(store: Path, config: Config, most: int | None) -> Kept:
     return Kept(held, prepare_trial(store, config, held, store.parent / PREPARED))
 
 
-@step("learn from the table itself")
+@step("learn from the table itself", closed=True)
 def measure_references(store: Path, config: Config, held: Held, learners: Sequence[Learner]) -> References:
     """Return what is learnt from the training records as they are, and what needs no learning."""
     with open_store(store) as connection:
