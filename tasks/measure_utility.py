@@ -14,6 +14,7 @@ from tasks.config import Config
 from tasks.domain import Domain
 from tasks.events import progress
 from tasks.learning.learn import equal_shares
+from tasks.memory import fragments_at_once
 from tasks.steps import step
 from tasks.store import add_rows, open_store, write_table
 from tasks.tables import (
@@ -28,7 +29,6 @@ from tasks.tables import (
 )
 from tasks.utility.binned import binned
 from tasks.utility.kept import Kept, Pair, kept_of_feature, pair_information, total_variation
-from tasks.worker_processes import available_cores
 
 Numbers = npt.NDArray[np.float64]
 
@@ -84,7 +84,7 @@ def _measure(
 
     numbers = range(1, len(fragments) + 1)
     asked = list(zip(numbers, fragments, _published_counts(connection, config), strict=True))
-    with ThreadPoolExecutor(available_cores()) as measurers:
+    with ThreadPoolExecutor(fragments_at_once(config.run, int(classes.sum()))) as measurers:
         for number, fragment in enumerate(measurers.map(measured, asked), 1):
             yield fragment
             progress(number / len(fragments))

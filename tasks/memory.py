@@ -3,9 +3,11 @@
 import os
 
 from tasks.config import RunSettings
+from tasks.worker_processes import available_cores
 
 SHARE = 0.75  # of the machine's memory, where nobody says
 CELL_BYTES = 16  # of a cell while it is cut: read, put into rows, and moved
+CELLS_OF_A_RECORD = 4  # take as much memory as a record does while its fragment is merged or measured
 
 
 def memory_of(settings: RunSettings) -> float:
@@ -30,3 +32,8 @@ def memory_of_gate(settings: RunSettings) -> float:
 def cells_at_once(settings: RunSettings) -> int:
     """Return how many cells of the table may be cut in memory at once: as much as DuckDB may take."""
     return int(memory_of_duckdb(settings) * 1e9 / CELL_BYTES)
+
+
+def fragments_at_once(settings: RunSettings, records: int) -> int:
+    """Return how many fragments to work on at once: as many as there are cores, if they fit in memory."""
+    return max(1, min(available_cores(), cells_at_once(settings) // (CELLS_OF_A_RECORD * records)))

@@ -12,15 +12,12 @@ from tasks.chunks import Batch, fragment_partition
 from tasks.config import Config
 from tasks.domain import Domain
 from tasks.events import counted, progress
-from tasks.memory import cells_at_once
+from tasks.memory import fragments_at_once
 from tasks.partitions.anonymize import Anonymized, generalise
 from tasks.released import write_released
 from tasks.steps import step
 from tasks.store import open_store
 from tasks.tables import read_class_domain, read_codes, read_columns, read_fragment_domains
-from tasks.worker_processes import available_cores
-
-CELLS_OF_A_RECORD = 4  # of the table take as much memory as a record takes while its fragment is merged
 
 
 @step("merge the chunks of each fragment")
@@ -43,15 +40,10 @@ def merge_chunks(store: Path, chunks: Sequence[Path], batches: Sequence[Batch], 
 
         asked = list(zip(read_fragment_domains(connection), files, strict=True))
         fragments = []
-        with ThreadPoolExecutor(_at_once(len(classes), config)) as mergers:
+        with ThreadPoolExecutor(fragments_at_once(config.run, len(classes))) as mergers:
             for fragment in mergers.map(merged, asked):
                 fragments.append(fragment)
                 progress(len(fragments) / config.fragments)
         write_released(connection, fragments, class_domain)
     counted(equivalence_classes=sum(len(fragment.counts) for fragment in fragments))
     return [len(fragment.counts) for fragment in fragments]
-
-
-def _at_once(records: int, config: Config) -> int:
-    """Return how many fragments to merge at once: as many as there are cores, if they fit in memory."""
-    return max(1, min(available_cores(), cells_at_once(config.run) // (CELLS_OF_A_RECORD * records)))

@@ -5,8 +5,9 @@ import pytest
 from published_folder import ClassOf, Fragment, Range, build
 
 from tasks.config import RunSettings
-from tasks.memory import cells_at_once, memory_of, memory_of_duckdb
+from tasks.memory import cells_at_once, fragments_at_once, memory_of, memory_of_duckdb
 from tasks.store import STORE, limited_memory, open_store
+from tasks.worker_processes import limited_cores
 from validations import gather
 from validations.gate import check_folder
 from validations.promises import read_promises
@@ -21,6 +22,13 @@ def test_a_third_of_a_limit_is_for_duckdb_a_third_for_cells_and_one_is_left():
     settings = RunSettings(memory=3)
     assert memory_of_duckdb(settings) == 1
     assert cells_at_once(settings) == 62_500_000
+
+
+def test_fragments_that_do_not_fit_together_are_worked_on_one_by_one():
+    with limited_cores(2):
+        assert fragments_at_once(RunSettings(memory=6), 15_000_000) == 2
+        assert fragments_at_once(RunSettings(memory=6), 30_000_000) == 1
+        assert fragments_at_once(RunSettings(memory=6), 10**9) == 1
 
 
 def test_half_of_a_share_of_the_machine_is_taken_where_nobody_says():
