@@ -58,7 +58,7 @@ def partition_compiled(table: Table, codes: Codes, k: int) -> Partition:
         As `tasks.partitions.mondrian.partition` returns it.
     """
     narrow = np.uint16 if table.codes <= np.iinfo(np.uint16).max else np.uint32  # each type is compiled once
-    moved, numbers = codes.astype(narrow), np.arange(len(codes), dtype=np.int32)
+    moved, numbers = codes.astype(narrow, order="C"), np.arange(len(codes), dtype=np.int32)
     cores = available_cores()
     rows = _Rows(moved, numbers, table, k, len(codes) // (NODES_OF_A_CORE * cores))
     sizes = np.diff(table.offsets, append=len(table.positions))
