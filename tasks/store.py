@@ -4,10 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
+import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 STORE = "store.duckdb"
 
@@ -88,10 +92,18 @@ def write_table(
     add: bool = False,
 ) -> None:
     """Replace a table by what is selected of columns of equal length, or add that to it."""
-    import pandas as pd  # noqa: PLC0415 - costs a third of a second, which --help must not pay
-
-    frame = pd.DataFrame(columns)
-    connection.register("incoming", frame)
+    connection.register("incoming", columns if _are_plain(columns) else _as_frame(columns))
     into = f"INSERT INTO {quoted(name)}" if add else f"CREATE OR REPLACE TABLE {quoted(name)} AS"
     connection.execute(f"{into} SELECT {selected} FROM incoming")
     connection.unregister("incoming")
+
+
+def _are_plain(columns: Mapping[str, npt.NDArray[Any] | list[Any]]) -> bool:
+    """Whether DuckDB reads the columns where they are; a frame copies them first."""
+    return all(isinstance(column, np.ndarray) and column.dtype.kind in "biuf" for column in columns.values())
+
+
+def _as_frame(columns: Mapping[str, npt.NDArray[Any] | list[Any]]) -> "pd.DataFrame":
+    import pandas as pd  # noqa: PLC0415 - costs a third of a second, which --help must not pay
+
+    return pd.DataFrame(columns)
