@@ -28,6 +28,7 @@ MOST_CELLS = 600_000_000  # of joins multiplied with class counts
 MOST_PRODUCTS = 2_000_000
 FIRST = 48  # joins that rule out most
 MANY = 3000  # joins; among fewer, none is sought that lower ones make needless
+COMPARED = 64  # joins at once with all later ones
 ALIKE = 2000  # of one support; among more, neither
 LOOKED_AT = 200  # ECs that tell which these are
 COMPILED_JOINS = 50_000_000  # fewer are looked at before the compiler is imported
@@ -131,11 +132,15 @@ def _lowest(vectors: Numbers) -> Numbers:
     if len(vectors) > ALIKE:
         return vectors
     vectors = vectors[np.argsort(vectors.sum(axis=1), kind="stable")]
-    kept = np.ones(len(vectors), dtype=np.bool_)
-    for i in range(len(vectors)):
-        if kept[i]:
-            kept[i + 1 :] &= (vectors[i + 1 :] < vectors[i]).any(axis=1)
-    return vectors[kept]
+    bounded = np.zeros(len(vectors), dtype=np.bool_)
+    for start in range(0, len(vectors), COMPARED):
+        block = slice(start, start + COMPARED)
+        nowhere_above = np.ones((len(vectors[block]), len(vectors) - start), dtype=np.bool_)
+        for counts in vectors.T[vectors[0] > 0]:
+            nowhere_above &= counts[block, None] <= counts[start:]
+        np.fill_diagonal(nowhere_above, val=False)
+        bounded[start:] |= nowhere_above.any(axis=0)
+    return vectors[~bounded]
 
 
 class _Fragment:

@@ -130,7 +130,8 @@ def _members(tree: CountTree) -> _Members:
 def _multiplied(groups: _Groups, first: _Members, second: _Members, k: int) -> LowPairs:
     """Multiply out pairs of the smallest groups."""
     sizes = first.vectors[groups.first] @ second.vectors[groups.second].transpose(0, 2, 1)
-    pairs, rows, columns = np.nonzero((sizes > 0) & (sizes < k))
+    low = np.flatnonzero((sizes > 0) & (sizes < k))  # many times faster than places in three dimensions
+    pairs, rows, columns = np.unravel_index(low, sizes.shape)
     return LowPairs(
         first.numbers[groups.first[pairs], rows],
         second.numbers[groups.second[pairs], columns],
