@@ -3,8 +3,6 @@
 Beside the private store of the run that wrote them, joins within segments are checked as well.
 """
 
-import importlib
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,10 +78,12 @@ def check_folder(folder: Path, promises: Promises, store: Path | None = None) ->
     store
         The private store of the run; it is only read. Nobody must have it open.
     """
-    with ThreadPoolExecutor(max_workers=1) as background:
-        suites = background.submit(importlib.import_module, "validations.suites")
-        evidence = gather_evidence(folder, promises, store)
-        judged = suites.result().judge(promises, evidence)
+    # Great Expectations takes a second or more to import, which --help must not pay. It is imported before
+    # files are read, not meanwhile: both want the interpreter, and together take longer than one by one.
+    from validations.suites import judge  # noqa: PLC0415 - see above
+
+    evidence = gather_evidence(folder, promises, store)
+    judged = judge(promises, evidence)
     outcomes = tuple(
         Outcome(
             name=each.finding.name,
