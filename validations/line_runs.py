@@ -1,9 +1,8 @@
 """Runs of equal lines in a CSV file: its rows stand in order, so one line of each run is enough to read."""
 
-from array import array
-from collections.abc import Iterator
+from collections.abc import Sequence
+from operator import ne
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -27,50 +26,31 @@ def write_runs(path: Path, short: Path) -> npt.NDArray[np.int64] | None:
     ndarray of shape (runs,)
         None if less than half of the file is saved, or a line may not be a row: it may end within quotes.
     """
-    lengths, written, seen = array("q"), 0, 0
+    firsts, lines_before, rest = [], 0, b""
+    above: bytes | None = None
     with path.open("rb") as source, short.open("wb") as target:
         header = source.readline(LONGEST)
-        if not _is_row(header):
+        if not header.endswith(b"\n") or not _are_rows([header[:-1]]):
             return None
         target.write(header)
-        for line, length in _runs(source):
-            written, seen = written + len(line), seen + len(line) * length
-            if not _is_row(line) or (written > CHUNK and 2 * written > seen):
+        while piece := source.read(CHUNK):
+            *lines, rest = (rest + piece).split(b"\n")
+            different = np.fromiter(map(ne, lines, [above, *lines]), dtype=np.bool_, count=len(lines))
+            first = np.flatnonzero(different)
+            runs = [lines[place] for place in first.tolist()]
+            if not _are_rows(runs) or len(rest) > LONGEST:
                 return None
-            target.write(line)
-            lengths.append(length)
-    return np.array(lengths, dtype=np.int64)
+            target.writelines(line + b"\n" for line in runs)
+            if target.tell() > CHUNK and 2 * target.tell() > source.tell():
+                return None
+            firsts.append(first + lines_before)
+            lines_before, above = lines_before + len(lines), lines[-1] if lines else above
+    if rest:
+        return None
+    return np.diff(np.concatenate([*firsts, [lines_before]]))
 
 
-def _runs(source: BinaryIO) -> Iterator[tuple[bytes, int]]:
-    """Yield a line of each run of equal lines, and how many there are."""
-    line, length = b"", 0
-    for text in _whole_lines(source):
-        place = 0
-        while place < len(text):
-            if length and text.startswith(line, place):
-                length += 1
-            else:
-                if length:
-                    yield line, length
-                line, length = text[place : text.find(b"\n", place) + 1 or None], 1
-            place += len(line)
-    if length:
-        yield line, length
-
-
-def _whole_lines(source: BinaryIO) -> Iterator[bytes]:
-    """Yield a file in pieces that end where a line ends; what follows the last end comes alone."""
-    held = b""
-    while len(held) <= LONGEST and (piece := source.read(CHUNK)):
-        whole, end, rest = piece.rpartition(b"\n")
-        if end:
-            yield held + whole + end
-            held = rest
-        else:
-            held += rest
-    yield held
-
-
-def _is_row(line: bytes) -> bool:
-    return line.endswith(b"\n") and line != b"\n" and line.count(b'"') % 2 == 0 and b"\r" not in line
+def _are_rows(lines: Sequence[bytes]) -> bool:
+    """Whether each line is a row by itself."""
+    whole = not any(line.count(b'"') % 2 for line in lines)
+    return whole and b"" not in lines and b"\r" not in b"\n".join(lines)

@@ -1,6 +1,7 @@
 """Whether a file is written in the one way a release writes it: the same cells, always the same bytes."""
 
 import hashlib
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from validations.published_files import Columns, file_literal
 SIGNS_TO_QUOTE = ',"\r\n#'
 """A field that holds one of these stands in quotes; so DuckDB writes CSV."""
 
-BATCH = 10_000
+BATCH = 10_000  # lines
+PIECE = 1 << 20  # bytes that are hashed at once
 
 
 def is_written_plainly(groups: Groups, path: Path, columns: Columns, sha256: str | None) -> bool:
@@ -32,12 +34,24 @@ def is_written_plainly(groups: Groups, path: Path, columns: Columns, sha256: str
     header = ",".join(_field(name) for name in columns.names) + "\n"
     written, size = hashlib.sha256(header.encode()), len(header.encode())
     found = groups.connection.execute(_lines(groups))
+    for piece in _pieces(found):
+        size += len(piece)
+        written.update(piece)
+    return size == path.stat().st_size and written.hexdigest() == sha256
+
+
+def _pieces(found: duckdb.DuckDBPyConnection) -> Iterator[bytearray]:
+    """Yield what lines are as they stand in the file, each with its number of rows; many at once."""
+    piece = bytearray()
     while lines := found.fetchmany(BATCH):
         for line, rows in lines:
-            text = f"{line}\n".encode() * rows
-            size += len(text)
-            written.update(text)
-    return size == path.stat().st_size and written.hexdigest() == sha256
+            text = f"{line}\n".encode()
+            for first in range(0, rows, BATCH):
+                piece += text * min(rows - first, BATCH)
+                if len(piece) > PIECE:
+                    yield piece
+                    piece = bytearray()
+    yield piece
 
 
 def _lines(groups: Groups) -> str:
