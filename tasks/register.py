@@ -6,6 +6,7 @@ a line that was changed or taken out shows.
 
 import hashlib
 import json
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
@@ -16,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from tasks.durable import replace_text
 from tasks.errors import InputError
 from tasks.reports.manifest import MANIFEST, read_manifest
+from tasks.worker_processes import available_cores
 
 REGISTER = "register.jsonl"
 NO_LINE = "0" * 64
@@ -223,7 +225,11 @@ def _is_sound(folder: Path) -> bool:
 
 def _folder_digest(folder: Path) -> str:
     files = sorted(path for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
-    names = {path.relative_to(folder).as_posix(): _file_digest(path) for path in files}
+    with ThreadPoolExecutor(available_cores()) as readers:
+        digests = readers.map(_file_digest, files)
+        names = {
+            path.relative_to(folder).as_posix(): digest for path, digest in zip(files, digests, strict=True)
+        }
     return _digest(json.dumps(names, sort_keys=True))
 
 

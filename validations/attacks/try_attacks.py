@@ -1,6 +1,7 @@
 """All attacks on the files of a release."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 from tasks.errors import InputError
 from validations.attacks.class_join import join_classes, joined_candidates
 from validations.attacks.covering import Seen, seen
-from validations.attacks.files import read_files
+from validations.attacks.files import READERS, read_files
 from validations.attacks.gains import Verdict, verdicts
 from validations.attacks.inference import infer_values
 from validations.attacks.linkage import link_fragments
@@ -66,7 +67,8 @@ def try_attacks(
         If some targets are in no equivalence class of a fragment.
     """
     rng = np.random.default_rng([seed, len(promises.fragments)])
-    fragments = [seen(fragment) for fragment in read_files(folder, promises, targets, private)]
+    with ThreadPoolExecutor(READERS) as readers:
+        fragments = list(readers.map(seen, read_files(folder, promises, targets, private)))
     _require_covered(fragments)
     attacks = [*join_classes(fragments, promises.k), *infer_values(fragments)]
     if len(fragments) > 1:
