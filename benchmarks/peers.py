@@ -24,6 +24,9 @@ from peer_outputs import check_output
 from peer_plots import plot
 from tables import correlated_integers
 
+from tasks.partitions.mondrian import WORTH_CALLING, WORTH_COMPILING
+
+LOADED = "unjoin, compiled code loaded"
 OTHERS = {"anonypy": "with_anonypy", "anonymity-api": "with_anonymity_api", "anjana": "with_anjana"}
 REPEATS, LIMIT, SEED = 3, 300, 0
 
@@ -113,15 +116,22 @@ def was_stopped(tool: str, point: Point, before: Sequence[Row]) -> bool:
 def measure_ours(point: Point, table: Path, folder: Path) -> Iterator[Row]:
     """Measure ours, and what is physically possible."""
     bounds, turns = folder / "bounds.parquet", range(REPEATS)
-    told = [contend(ours(), "with_unjoin", table, point.k, bounds) for _ in turns]
-    yield Row(*point, "unjoin", "ended", *median(told), *check_output(bounds, table))
-    yield Row(*point, "unjoin, cuts alone", "ended", *median([each["cuts"] for each in told]))
+    for tool, loaded in ways(point).items():
+        told = [contend(ours(), "with_unjoin", table, point.k, bounds, *loaded) for _ in turns]
+        yield Row(*point, tool, "ended", *median(told), *check_output(bounds, table))
+        yield Row(*point, f"{tool}, cuts alone", "ended", *median([each["cuts"] for each in told]))
     levels = math.ceil(math.log2(max(told[0]["classes"], 2)))
     least = [contend(ours(), "yardsticks", table, levels) for _ in turns]
     yield Row(*point, "minimum and maximum per level", "ended", *median([each["passes"] for each in least]))
     loads = [contend(ours(), "load_with_unjoin", table, folder / f"{turn}.duckdb") for turn in turns]
     yield Row(*point, "unjoin, loading", "ended", *median(loads))
     yield Row(*point, "one read of the file", "ended", *median(least))
+
+
+def ways(point: Point) -> dict[str, tuple[str, ...]]:
+    """Return what ours is called, and given, in a process of its own, and in one that has cut before."""
+    worth = WORTH_CALLING <= point.rows * point.columns < WORTH_COMPILING
+    return {"unjoin": ()} | ({LOADED: ("loaded",)} if worth else {})
 
 
 def run_other(row: Row, contender: str, table: Path, bounds: Path, limit: int) -> Row:
@@ -159,11 +169,12 @@ def print_ratios(found: Sequence[Row]) -> None:
     of_ours = {(*row[:3], row.tool): row for row in found if row.tool.startswith("unjoin")}
     for row in found:
         if row.tool in OTHERS and row.seconds is not None:
-            whole, cuts = (of_ours[*row[:3], tool] for tool in ("unjoin", "unjoin, cuts alone"))
-            print(
-                f"{row.rows:,} x {row.columns}, k {row.k}: {row.tool} takes {ratios(row, whole)} of unjoin, "
-                f"{ratios(row, cuts)} of the cuts alone"
-            )
+            for tool in ways(Point(*row[:3])):
+                whole, cuts = (of_ours[*row[:3], name] for name in (tool, f"{tool}, cuts alone"))
+                print(
+                    f"{row.rows:,} x {row.columns}, k {row.k}: {row.tool} takes {ratios(row, whole)} of "
+                    f"{tool}, {ratios(row, cuts)} of the cuts alone"
+                )
 
 
 def ratios(row: Row, own: Row) -> str:

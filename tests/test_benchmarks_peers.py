@@ -13,7 +13,7 @@ from own_process import CONTENDERS, StoppedError, contend
 from peer_environment import PEERS
 from peer_outputs import check_output
 from peer_plots import plot
-from peers import OTHERS, Point, Row, measure, median, was_stopped, write_table
+from peers import LOADED, OTHERS, Point, Row, measure, median, was_stopped, ways, write_table
 
 from tasks.domain import Domain
 from tasks.measures import information_loss
@@ -59,6 +59,16 @@ def test_every_tool_is_measured_and_its_output_checked(tmp_path, monkeypatch):
     stopped = Row(*POINT, "anjana", "stopped at 60 s")
     plot([*found, stopped], series, 60, tmp_path / "peers.png")
     assert (tmp_path / "peers.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_compiled_code_is_worth_is_measured_where_it_is_not_loaded_for_one_table(tmp_path):
+    assert list(ways(Point(1_000, 100, 40))) == ["unjoin", LOADED]
+    assert list(ways(Point(999, 100, 40))) == list(ways(Point(20_000, 100, 40))) == ["unjoin"]
+    table, bounds = tmp_path / "table.parquet", tmp_path / "bounds.parquet"
+    write_table(table, POINT)
+    told = contend(Path(sys.executable), "with_unjoin", table, POINT.k, bounds, "loaded")
+    assert told["cuts"]["cpu"] > 0
+    assert check_output(bounds, table).records == POINT.rows
 
 
 def test_outputs_are_checked_by_the_definitions(tmp_path):

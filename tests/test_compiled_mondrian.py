@@ -1,5 +1,7 @@
 """Compiled Mondrian: the cuts of the plain one, to the last row and bound."""
 
+import sys
+
 import numpy as np
 import oracles
 import pytest
@@ -9,16 +11,18 @@ from numpy.testing import assert_array_equal
 
 from tasks.domain import Domain
 from tasks.partitions import compiled_mondrian, mondrian
-from tasks.partitions.mondrian import partition
+from tasks.partitions.mondrian import WORTH_CALLING, WORTH_COMPILING, partition
 from tasks.partitions.requirements import All, DistinctDiversity, KAnonymity
 
 
 def cut_plainly_and_compiled(codes, domains, k):
     classes = np.zeros(len(codes), dtype=np.int32)
-    plain = partition(codes, domains, classes, KAnonymity(k), "strict")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mondrian, "WORTH_COMPILING", 0)
-        return plain, partition(codes, domains, classes, KAnonymity(k), "strict")
+    found = []
+    for compiled in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(mondrian, "is_worth_compiling", lambda _, compiled=compiled: compiled)
+            found.append(partition(codes, domains, classes, KAnonymity(k), "strict"))
+    return found
 
 
 def assert_same(codes, domains, k):
@@ -94,7 +98,7 @@ def test_other_requirements_and_modes_are_left_to_the_plain_one(monkeypatch):
     def refuse(*_):
         raise AssertionError("these cuts are not compiled")
 
-    monkeypatch.setattr(mondrian, "WORTH_COMPILING", 0)
+    monkeypatch.setattr(mondrian, "is_worth_compiling", lambda _: True)
     monkeypatch.setattr(compiled_mondrian, "partition_compiled", refuse)
     codes, domains = mixed_table(3, 200)
     classes = np.arange(200, dtype=np.int32) % 2
@@ -106,3 +110,14 @@ def test_other_requirements_and_modes_are_left_to_the_plain_one(monkeypatch):
     for k_alone in (KAnonymity(5), All((KAnonymity(5),))):
         with pytest.raises(AssertionError):
             partition(codes, domains, classes, k_alone, "strict")
+
+
+def test_a_table_is_worth_it_that_is_large_or_where_the_code_is_loaded(monkeypatch):
+    def worth(number):
+        return mondrian.is_worth_compiling(np.zeros((number, 1), dtype=np.int32))
+
+    assert worth(WORTH_CALLING)
+    assert not worth(WORTH_CALLING - 1)
+    monkeypatch.delitem(sys.modules, "tasks.partitions.compiled_mondrian")
+    assert worth(WORTH_COMPILING)
+    assert not worth(WORTH_COMPILING - 1)

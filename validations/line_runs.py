@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 CHUNK = 1 << 22
+WRITTEN = 1 << 22  # bytes that are written before it is asked whether a file is worth it
 LONGEST = 1 << 24  # bytes of a line: longer ones are not read as rows either
 
 
@@ -41,7 +42,7 @@ def write_runs(path: Path, short: Path) -> npt.NDArray[np.int64] | None:
             if not _are_rows(runs) or len(rest) > LONGEST:
                 return None
             target.writelines(line + b"\n" for line in runs)
-            if target.tell() > CHUNK and 2 * target.tell() > source.tell():
+            if target.tell() > WRITTEN and 2 * target.tell() > source.tell():
                 return None
             firsts.append(first + lines_before)
             lines_before, above = lines_before + len(lines), lines[-1] if lines else above

@@ -1,7 +1,8 @@
-"""Anonymize with unjoin's Mondrian: with_unjoin.py TABLE K OUT; see contend.py.
+"""Anonymize with unjoin's Mondrian: with_unjoin.py TABLE K OUT [loaded]; see contend.py.
 
 Timed is the way from columns of numbers to the text of each published cell, and the cuts in it apart.
-Compiled code is loaded before, as other tools' imports are.
+Compiled code is loaded before, as other tools' imports are: for tables that a process cuts with it even if
+it cuts nothing else, and where asked for.
 """
 
 import sys
@@ -68,7 +69,7 @@ def main() -> None:
     """Anonymize the table, write the bounds, tell the cost."""
     with duckdb.connect() as connection:
         columns = connection.execute(f"FROM read_parquet('{sys.argv[1]}')").fetchnumpy()
-    if sum(map(len, columns.values())) >= WORTH_COMPILING:
+    if "loaded" in sys.argv or sum(map(len, columns.values())) >= WORTH_COMPILING:
         load_compiled()
     found, cost = measured(lambda: anonymize(columns, int(sys.argv[2])))
     write_bounds(found, columns, Path(sys.argv[3]))

@@ -6,6 +6,7 @@ from the whole table; its leaves are the equivalence classes (ECs). Nodes are cu
 a time: a block holds some nodes, their rows one after the other.
 """
 
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -27,7 +28,8 @@ from tasks.partitions.trees import Trees
 from tasks.worker_processes import available_cores
 
 STRIP = 256  # rows that stay in a core's cache while they are turned into columns
-WORTH_COMPILING = 2_000_000  # codes: half a second of plain cuts
+WORTH_COMPILING = 2_000_000  # codes: plain cuts take half a second, as it takes to load compiled code
+WORTH_CALLING = 100_000  # codes, where compiled code was loaded before
 
 CutsOf = Callable[[Block], Cuts]
 
@@ -96,7 +98,7 @@ def partition(  # noqa: PLR0917 - what any algorithm is given, see `tasks.partit
     cuts_of: CutsOf = partial(median_cuts, table)
     if split == "infogain":
         cuts_of = partial(gain_cuts, scale_of(codes, domains, attributes[:, 0]), table)
-    elif _is_plain(table, attributes) and codes.size >= WORTH_COMPILING:
+    elif _is_plain(table, attributes) and is_worth_compiling(codes):
         from tasks.partitions.compiled_mondrian import partition_compiled  # noqa: PLC0415 - see `compiled`
 
         return partition_compiled(table, codes, requirement.minimum_size)
@@ -116,6 +118,12 @@ def _is_plain(table: Table, classes: Codes) -> bool:
     """Whether nothing is asked but strict cuts of flat features, and a number of records."""
     flat = table.trees is None and table.persons is None and classes.shape[1] == 1
     return table.strict and flat and is_k_alone(table.requirement)
+
+
+def is_worth_compiling(codes: Codes) -> bool:
+    """Whether compiled code cuts a table sooner, which first has to be loaded."""
+    loaded = "tasks.partitions.compiled_mondrian" in sys.modules
+    return codes.size >= (WORTH_CALLING if loaded else WORTH_COMPILING)
 
 
 def _uncut(rows: int, domains: Sequence[Domain]) -> Partition:
