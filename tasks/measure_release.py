@@ -1,10 +1,11 @@
 """Steps: what the release costs and what it leaves, as one table of measures."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import duckdb
 import numpy as np
+import numpy.typing as npt
 
 from tasks.config import Config
 from tasks.domain import Domain
@@ -24,9 +25,8 @@ def measure_baseline(store: Path, config: Config) -> int:
     """Anonymize all features as one fragment and store its loss; return its equivalence classes."""
     with open_store(store) as connection:
         domains, class_domain = read_domains(connection)
-        partition = _undivided(connection, config, domains, class_domain)
-        columns, classes = read_columns(connection, domains), read_codes(connection, [class_domain])[:, 0]
-        bounds = config.anonymization.bounds
+        partition, columns = _undivided(connection, config, domains, class_domain)
+        classes, bounds = read_codes(connection, [class_domain])[:, 0], config.anonymization.bounds
         whole = generalise(columns, domains, classes, class_domain.size, partition, bounds)
         write_feature_loss(connection, "unfragmented", feature_loss([whole]))
     return len(whole.counts)
@@ -34,16 +34,16 @@ def measure_baseline(store: Path, config: Config) -> int:
 
 def _undivided(
     connection: duckdb.DuckDBPyConnection, config: Config, domains: Sequence[Domain], class_domain: Domain
-) -> Partition:
-    """Return the equivalence classes of the table as one fragment."""
+) -> tuple[Partition, Iterable[npt.NDArray[np.int32]]]:
+    """Return the equivalence classes of the table as one fragment, and the codes of each feature."""
     protected = [class_domain, *read_sensitive_domains(connection)]
     protection, places = read_protection(connection, config, protected)
     pieces = pieces_of(connection, config, domains)
     if pieces:
-        return divide_stored(connection, config, domains, pieces)
+        return divide_stored(connection, config, domains, pieces), read_columns(connection, domains)
     codes, persons = read_codes(connection, domains), read_persons(connection, config)
     settings, seed = config.anonymization, config.run.seed
-    return divide(codes, domains, places, protection.wanted, settings, seed, persons)
+    return divide(codes, domains, places, protection.wanted, settings, seed, persons), codes.T
 
 
 @step("measure the release")
