@@ -7,9 +7,11 @@ import numpy as np
 import oracles
 import pytest
 from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from tasks.config import Privacy
+from tasks.enforcement import take_back as taking_back
 from tasks.enforcement.compiled_joins import JoinTree
 from tasks.enforcement.dependency_graph import nodes_of
 from tasks.enforcement.keep_records import keep_records
@@ -20,7 +22,7 @@ from tasks.enforcement.moves import Moves
 from tasks.enforcement.nested_supports import nested_supports
 from tasks.enforcement.penalised_search import PenalisedSearch
 from tasks.enforcement.strategies import enforce
-from tasks.enforcement.take_back import first_safe, take_back
+from tasks.enforcement.take_back import _binding, first_safe, take_back
 from tasks.joins.record_witnesses import record_witnesses
 
 quick = settings(deadline=None, max_examples=12)
@@ -308,3 +310,22 @@ def test_compiled_code_takes_back_the_same_changes(monkeypatch):
     monkeypatch.setattr("tasks.enforcement.take_back.COMPILED_JOINS", 0)
     for one, other in zip(plain, take_back(before, after, 5), strict=True):
         assert_array_equal(one, other)
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 4)] * 3), max_size=30), st.integers(1, 4), st.integers(1, 4))
+@settings(deadline=None, max_examples=60)
+def test_of_joins_of_one_support_those_bind_that_no_lower_one_bounds(vectors, k, compared):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(taking_back, "MANY", 0)
+        patch.setattr(taking_back, "COMPARED", compared)
+        found = _binding(np.array(vectors, dtype=np.float32).reshape(-1, 3), k)
+    suspect = {vector for vector in vectors if any(0 < count < k for count in vector)}
+    expected = [
+        vector
+        for vector in suspect
+        if not any(
+            other != vector and all(a <= b and (a > 0) == (b > 0) for a, b in zip(other, vector, strict=True))
+            for other in suspect
+        )
+    ]
+    assert sorted(map(tuple, found.tolist())) == sorted(expected)
