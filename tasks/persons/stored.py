@@ -41,7 +41,9 @@ def record_words(connection: duckdb.DuckDBPyConnection, seed: int) -> Words:
         codes = np.asarray(connection.execute(f"SELECT {quoted(name)} FROM codes").fetchnumpy()[name])
         if not len(content):
             content = np.full(len(codes), seed, dtype=np.uint64)
-        content = mixed(content + codes.astype(np.uint64))
+        for first in range(0, len(codes), BLOCK):
+            block = slice(first, first + BLOCK)
+            content[block] = _mixed(content[block] + codes[block].astype(np.uint64))
     return content
 
 
