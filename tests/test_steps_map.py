@@ -148,6 +148,15 @@ def test_what_fails_here_ends_the_workers_in_the_midst_of_their_work(store):
     assert all(map(gone, waiting(store.parent)))
 
 
+@pytest.fixture
+def interruptible():
+    """Let Ctrl-C interrupt, as it does not where the tests were started in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("failed", [None, print])
 def test_ctrl_c_ends_the_workers_in_the_midst_of_their_work(store, failed):
     def interrupt():
