@@ -99,8 +99,8 @@ def write_table(
 
 
 def _are_plain(columns: Mapping[str, npt.NDArray[Any] | list[Any]]) -> bool:
-    """Whether DuckDB reads the columns where they are; a frame copies them first."""
-    return all(isinstance(column, np.ndarray) and column.dtype.kind in "biuf" for column in columns.values())
+    """Whether DuckDB reads the columns where they are, none of them masked; a frame copies them first."""
+    return all(type(column) is np.ndarray and column.dtype.kind in "biuf" for column in columns.values())
 
 
 def _as_frame(columns: Mapping[str, npt.NDArray[Any] | list[Any]]) -> "pd.DataFrame":
