@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 from published_folder import ClassOf, Fragment, Range, build
 
 from validations import line_runs, read_groups
+from validations.cell_grammar import macros
+from validations.groups import class_sizes
 from validations.promises import read_promises
 from validations.published_files import Columns, UnreadableError
 from validations.spelling import is_written_plainly
+from validations.well_formed import unsound
 
 CELLS = st.sampled_from(["", "a", "b", '"a"', '"a, b"', '"a""b"', '"a\nb"', 'a"b', '"', "a\r", "a,", "é"])
 LINES = st.lists(st.tuples(CELLS, CELLS, st.integers(1, 3)), max_size=6)
@@ -112,10 +115,12 @@ def test_a_line_without_end_is_refused_before_it_is_read(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("macro", ["hash(x) AS 7", "unused(x) AS 7"])
-def test_ecs_are_told_apart_whether_or_not_they_have_the_same_hash(macro, promises, tmp_path, monkeypatch):
+def test_mingled_ecs_are_told_apart_whether_or_not_they_have_the_same_hash(
+    macro, promises, tmp_path, monkeypatch
+):
     monkeypatch.setattr(read_groups, "FEW", 0)
     path = tmp_path / "fragment_1.csv"
-    path.write_text("x,class\n1,a\n1,b\n2,a\n2,a\n", encoding="utf-8")
+    path.write_text("x,class\n1,a\n2,a\n1,b\n2,a\n", encoding="utf-8")
     columns = Columns(("x", "class"), ("VARCHAR", "VARCHAR"))
     with duckdb.connect() as connection:
         connection.execute(f"CREATE MACRO {macro}")
@@ -123,4 +128,55 @@ def test_ecs_are_told_apart_whether_or_not_they_have_the_same_hash(macro, promis
         ((same,),) = connection.execute("SELECT hash('1') = hash('2')").fetchall()
         assert same == (macro == "hash(x) AS 7")
         rows = connection.execute(f"SELECT c1, c2, n, ec FROM {groups.rows} ORDER BY ALL").fetchall()
-    assert rows == [("1", "a", 1, 0), ("1", "b", 1, 0), ("2", "a", 2, 2)]
+    assert rows == [("1", "a", 1, 0), ("1", "b", 1, 0), ("2", "a", 2, 1)]
+
+
+BOUNDS = st.sampled_from([None, 1, 2])
+RANGES = st.tuples(BOUNDS, BOUNDS, st.sampled_from([None, True, False]))
+ROWS = st.lists(st.tuples(RANGES, st.sampled_from(["a", "b", None]), st.integers(1, 3)), max_size=6)
+
+
+@given(runs=ROWS, kind=st.sampled_from(["BIGINT", "INTEGER"]))
+@example(runs=[((1, 1, False), "a", 2), ((1, 1, False), "b", 1), ((1, 2, False), "a", 1)], kind="BIGINT")
+@example(runs=[((1, 1, False), "a", 2), ((1, 2, False), "b", 1), ((1, 1, False), "a", 1)], kind="BIGINT")
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_rows_of_a_parquet_file_are_grouped_by_what_they_hold(promises, tmp_path, runs, kind):
+    rows = [(bounds, value) for bounds, value, times in runs for _ in range(times)]
+    path = tmp_path / "fragment_1.parquet"
+    with duckdb.connect() as connection:
+        cell = f"STRUCT(lower {kind}, upper {kind}, missing BOOLEAN)"
+        connection.execute(f'CREATE TABLE rows (x {cell}, "class" VARCHAR)')
+        for bounds, value in rows:
+            connection.execute("INSERT INTO rows VALUES (row(?, ?, ?), ?)", [*bounds, value])
+        connection.execute(f"COPY rows TO '{path}'")
+        columns = read_groups.read_columns(connection, path)
+        groups = read_groups.read_groups(connection, path, columns, promises, 1, scratch=tmp_path)
+        found = connection.execute(
+            f"SELECT c1, c2, n, first_line, last_line, ec FROM {groups.rows}"
+        ).fetchall()
+    lines = {row: [line for line, other in enumerate(rows) if other == row] for row in rows}
+    assert sorted(found, key=lambda group: group[3]) == [
+        (
+            dict(zip(read_groups.RANGE, bounds, strict=True)),
+            value,
+            len(held),
+            held[0],
+            held[-1],
+            [other for other, _ in rows].index(bounds),
+        )
+        for (bounds, value), held in lines.items()
+    ]
+
+
+def test_a_cell_of_null_is_one_fault_with_a_range_of_nulls(promises, tmp_path):
+    path = tmp_path / "fragment_1.parquet"
+    nothing = "{'lower': NULL::BIGINT, 'upper': NULL::BIGINT, 'missing': NULL::BOOLEAN}"
+    with duckdb.connect() as connection:
+        connection.execute(macros(["integer"]))
+        connection.execute(f"""
+            COPY (SELECT unnest([NULL, {nothing}, {{'lower': 1, 'upper': 1, 'missing': false}}]) AS x,
+                         'a' AS "class") TO '{path}'""")
+        columns = read_groups.read_columns(connection, path)
+        groups = read_groups.read_groups(connection, path, columns, promises, 1, scratch=tmp_path)
+        assert sorted(class_sizes(groups)) == [1, 2]
+        assert unsound(groups) == 1

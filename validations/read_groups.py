@@ -5,6 +5,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
+from validations.cell_grammar import parquet_type
 from validations.groups import Format, Groups
 from validations.line_runs import write_runs
 from validations.promises import Promises
@@ -22,6 +23,9 @@ SMALL = 1 << 22
 
 FEW = 1000
 """Equivalence classes whose cells are compared as they are."""
+
+RANGE = ("lower", "upper", "missing")
+"""The parts of a range in a Parquet file."""
 
 
 def read_columns(connection: duckdb.DuckDBPyConnection, path: Path) -> Columns:
@@ -71,9 +75,9 @@ def read_groups(
     )
     try:
         if file_format == "parquet":
-            _write_groups(groups, parquet_rows(path, len(columns.names)))
-        elif not _written_from_runs(groups, path, scratch / path.name):
-            _write_groups(groups, csv_rows(path, len(columns.names)))
+            _write_groups(groups, columns.types, parquet_rows(path, len(columns.names)))
+        elif not _written_from_runs(groups, columns.types, path, scratch / path.name):
+            _write_groups(groups, columns.types, csv_rows(path, len(columns.names)))
     except duckdb.OutOfMemoryException:
         raise  # this says nothing of the file
     except duckdb.Error:
@@ -81,7 +85,7 @@ def read_groups(
     return groups
 
 
-def _written_from_runs(groups: Groups, path: Path, short: Path) -> bool:
+def _written_from_runs(groups: Groups, types: tuple[str, ...], path: Path, short: Path) -> bool:
     """Write the tables from one line of each run of equal lines, unless the file has to be read whole.
 
     So has a small file, one of few equal lines, and one that DuckDB finds at fault: it is to judge the file
@@ -95,7 +99,8 @@ def _written_from_runs(groups: Groups, path: Path, short: Path) -> bool:
             return False
         runs = {"line": np.arange(len(lengths)), "first": np.cumsum(lengths) - lengths, "length": lengths}
         groups.connection.register("runs", runs)
-        _write_groups(groups, f"{csv_rows(short, len(groups.kinds))} LEFT JOIN runs USING (line)", runs=True)
+        source = f"{csv_rows(short, len(types))} LEFT JOIN runs USING (line)"
+        _write_groups(groups, types, source, runs=True)
     except duckdb.OutOfMemoryException:
         raise
     except duckdb.Error:
@@ -107,22 +112,59 @@ def _written_from_runs(groups: Groups, path: Path, short: Path) -> bool:
     return bool(rows == lengths.sum())
 
 
-def _write_groups(groups: Groups, source: str, *, runs: bool = False) -> None:
+def _write_groups(groups: Groups, types: tuple[str, ...], source: str, *, runs: bool = False) -> None:
     """Write both tables from the rows of a source, or from runs of them; a row that is in no run is one."""
     first, length = ("coalesce(first, line)", "coalesce(length, 1)") if runs else ("line", "1")
-    cells = "".join(f"{cell}, " for cell in groups.cells)
-    classes = groups.row(f"""
-        CREATE OR REPLACE TABLE {groups.classes} AS
-        SELECT {cells} min({first}) AS ec FROM {source} GROUP BY {cells or "true"}""")
+    last = f"{first} + {length} - 1"
+    lines = f"sum({length})::BIGINT AS n, min({first}) AS first_line, max({last}) AS last_line"
+    classes, are_intervals = _write_classes(groups, types, f"{lines} FROM {source}")
     values = "".join(f"c{place + 1}, " for place in groups.values)
-    alike = _told_by(groups, *classes)
+    if are_intervals:
+        query = f"""
+            SELECT {values} {lines}, ec FROM {source} ASOF JOIN {groups.classes} ON {first} >= ec
+            GROUP BY {values} ec"""
+    else:
+        alike = _told_by(groups, classes)
+        query = f"""
+            SELECT * EXCLUDE (alike)
+            FROM (SELECT {alike} AS alike, {values} {lines} FROM {source} GROUP BY {values} alike)
+            JOIN (SELECT {alike} AS alike, ec FROM {groups.classes}) USING (alike)"""
+    groups.connection.execute(f"CREATE OR REPLACE TABLE {groups.table} AS {query}")
+
+
+def _write_classes(groups: Groups, types: tuple[str, ...], lines: str) -> tuple[int, bool]:
+    """Write the table of ECs; return how many there are, and whether each has all lines between its own."""
+    parts, cells = _parts(groups, types)
+    named = "".join(f"{part} AS {name}, " for name, part in parts.items())
     groups.connection.execute(f"""
-        CREATE OR REPLACE TABLE {groups.table} AS
-        SELECT * EXCLUDE (alike) FROM (
-            SELECT {alike} AS alike, {values} sum({length})::BIGINT AS n, min({first}) AS first_line,
-                   max({first} + {length} - 1) AS last_line
-            FROM {source} GROUP BY {values} alike)
-        JOIN (SELECT {alike} AS alike, ec FROM {groups.classes}) USING (alike)""")
+        CREATE OR REPLACE TABLE {groups.classes} AS
+        SELECT {cells} first_line AS ec, last_line - first_line + 1 = n AS is_interval
+        FROM (SELECT {named} {lines} GROUP BY {", ".join(parts) or "true"})""")
+    classes, are_intervals = groups.row(
+        f"SELECT count(*), coalesce(bool_and(is_interval), true) FROM {groups.classes}"
+    )
+    groups.connection.execute(f"ALTER TABLE {groups.classes} DROP is_interval")
+    return int(classes), bool(are_intervals)
+
+
+def _parts(groups: Groups, types: tuple[str, ...]) -> tuple[dict[str, str], str]:
+    """Return by what to group cells, as SQL by name, and SQL that makes the cells of these names again.
+
+    Ranges are grouped by their parts, which takes DuckDB less than ranges do. It tells a NULL no longer from
+    a range of three NULLs, but neither is well formed.
+    """
+    parts: dict[str, str] = {}
+    cells = ""
+    for cell in groups.cells:
+        place = int(cell[1:]) - 1
+        if types[place] == parquet_type(groups.kinds[place]) and types[place].startswith("STRUCT"):
+            parts |= {f"{cell}_{part}": f"{cell}.{part}" for part in RANGE}
+            made = ", ".join(f"'{part}': {cell}_{part}" for part in RANGE)
+            cells += f"{{{made}}} AS {cell}, "
+        else:
+            parts[cell] = cell
+            cells += f"{cell}, "
+    return parts, cells
 
 
 def _told_by(groups: Groups, classes: int) -> str:
