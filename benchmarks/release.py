@@ -47,7 +47,7 @@ def timed(*arguments: str, folder: Path) -> tuple[float, float]:
     start = time.perf_counter()
     subprocess.run(command, cwd=folder, check=True)
     seconds = time.perf_counter() - start
-    return seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6
+    return seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e9
 
 
 def main() -> None:

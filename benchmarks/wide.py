@@ -101,7 +101,7 @@ def _run(folder: Path, *arguments: str) -> None:
     ended = subprocess.run(command, cwd=folder, check=False)
     seconds, memory = (
         time.perf_counter() - start,
-        resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6,
+        resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e9,
     )
     print(f"{arguments[0]}: exit {ended.returncode}, {seconds:.1f} s, peak memory so far {memory:.2f} GB")
 
