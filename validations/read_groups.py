@@ -113,11 +113,15 @@ def _written_from_runs(groups: Groups, types: tuple[str, ...], path: Path, short
 
 
 def _write_groups(groups: Groups, types: tuple[str, ...], source: str, *, runs: bool = False) -> None:
-    """Write both tables from the rows of a source, or from runs of them; a row that is in no run is one."""
+    """Write both tables from the rows of a source, or from runs of them; a row that is in no run is one.
+
+    In a file that is in order no line of another EC stands between those of one: a row is of the EC that
+    began last. Then nothing but values is read again.
+    """
     first, length = ("coalesce(first, line)", "coalesce(length, 1)") if runs else ("line", "1")
     last = f"{first} + {length} - 1"
     lines = f"sum({length})::BIGINT AS n, min({first}) AS first_line, max({last}) AS last_line"
-    classes, are_intervals = _write_classes(groups, types, f"{lines} FROM {source}")
+    classes, are_intervals = _write_classes(groups, types, source, lines)
     values = "".join(f"c{place + 1}, " for place in groups.values)
     if are_intervals:
         query = f"""
@@ -132,14 +136,14 @@ def _write_groups(groups: Groups, types: tuple[str, ...], source: str, *, runs: 
     groups.connection.execute(f"CREATE OR REPLACE TABLE {groups.table} AS {query}")
 
 
-def _write_classes(groups: Groups, types: tuple[str, ...], lines: str) -> tuple[int, bool]:
+def _write_classes(groups: Groups, types: tuple[str, ...], source: str, lines: str) -> tuple[int, bool]:
     """Write the table of ECs; return how many there are, and whether each has all lines between its own."""
     parts, cells = _parts(groups, types)
     named = "".join(f"{part} AS {name}, " for name, part in parts.items())
     groups.connection.execute(f"""
         CREATE OR REPLACE TABLE {groups.classes} AS
         SELECT {cells} first_line AS ec, last_line - first_line + 1 = n AS is_interval
-        FROM (SELECT {named} {lines} GROUP BY {", ".join(parts) or "true"})""")
+        FROM (SELECT {named} {lines} FROM {source} GROUP BY {", ".join(parts) or "true"})""")
     classes, are_intervals = groups.row(
         f"SELECT count(*), coalesce(bool_and(is_interval), true) FROM {groups.classes}"
     )
@@ -153,11 +157,15 @@ def _parts(groups: Groups, types: tuple[str, ...]) -> tuple[dict[str, str], str]
     Ranges are grouped by their parts, which takes DuckDB less than ranges do. It tells a NULL no longer from
     a range of three NULLs, but neither is well formed.
     """
+    ranges = {
+        f"c{place}"
+        for place, (kind, held) in enumerate(zip(groups.kinds, types, strict=True), 1)
+        if held.startswith("STRUCT") and held == parquet_type(kind)
+    }
     parts: dict[str, str] = {}
     cells = ""
     for cell in groups.cells:
-        place = int(cell[1:]) - 1
-        if types[place] == parquet_type(groups.kinds[place]) and types[place].startswith("STRUCT"):
+        if cell in ranges:
             parts |= {f"{cell}_{part}": f"{cell}.{part}" for part in RANGE}
             made = ", ".join(f"'{part}': {cell}_{part}" for part in RANGE)
             cells += f"{{{made}}} AS {cell}, "
